@@ -1,4 +1,5 @@
 // Training that starts from a public model, and leaves some of its layers as they are.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -124,6 +125,47 @@ TEST_F(Start, LayersThatAreNotTrainedStay) {
   }
   EXPECT_EQ(read_file(path("by_run.npy")), read_file(path("by_file.npy")));
   EXPECT_EQ(read_file(path("by_run.onnx")), read_file(path("by_file.onnx")));
+}
+
+// The public file has no adapters, and the run's own model has all tensors. It is used as any other.
+TEST_F(Start, AdaptersAreTrainedInPlaceOfTheirLayers) {
+  make_start();
+  const std::string adapted =
+      "name = network\nlayers = dense 6 adapter 1, tanh, dense 5 adapter 2, tanh, dense 3\nclasses = 3\n";
+  configure("private", adapted, "epsilon = 3\ndelta = 1e-3\nseed = 4\n");
+  Outcome outcome = train("run");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.output, "layers with an adapter stay as objective.start_model has them"))
+      << outcome.output;
+  configure_private("", adapted);
+  outcome = dpmpi("plan --config private.ini");
+  EXPECT_TRUE(contains(outcome.output, "dense 6 adapter 1: 6, 33 parameters, 18 products, 9 trained"))
+      << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "network, 49 parameters")) << outcome.output;
+  for (const int ranks : {1, 3}) {
+    outcome = train(fmt::format("run{}", ranks), "", ranks);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+  }
+  EXPECT_EQ(tensors("run1"), tensors("run3"));
+  for (const char* const name : {"1.weight", "1.bias", "3.weight", "3.bias"})
+    EXPECT_EQ(tensor("run1", name), tensor("public", name)) << name;
+  EXPECT_NE(tensor("run1", "5.weight"), tensor("public", "5.weight"));
+  for (const char* const name : {"1.adapter_down", "1.adapter_up", "3.adapter_down", "3.adapter_up"}) {
+    const std::vector<float> numbers = tensor("run1", name);
+    EXPECT_FALSE(numbers.empty()) << name;
+    EXPECT_EQ(std::ranges::count(numbers, 0.0F), 0) << name;
+  }
+  fs::remove_all(path("public"));
+  for (const char* const words :
+       {"verify run1", "predict run1 --data public.csv --output by_run.npy --set data.label=last",
+        "predict run1/model.safetensors --data public.csv --output by_file.npy --set data.label=last",
+        "export run1 --output by_run.onnx", "export run1/model.safetensors --output by_file.onnx"}) {
+    outcome = dpmpi(words);
+    EXPECT_EQ(outcome.code, 0) << words << outcome.output;
+  }
+  EXPECT_EQ(read_file(path("by_run.npy")), read_file(path("by_file.npy")));
+  EXPECT_EQ(read_file(path("by_run.onnx")), read_file(path("by_file.onnx")));
+  EXPECT_EQ(read_file(path("by_run.onnx")).find("adapter"), std::string::npos) << "it has merged weights";
 }
 
 TEST_F(Start, AnyNumberOfRanksHasTheSameBytes) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "objective/layers/adapter.hpp"
 #include "objective/layers/conv_settings.hpp"
 #include "objective/layers/padded_image.hpp"
 #include "objective/layers/standardised.hpp"
@@ -166,7 +167,7 @@ class ConvPlan final : public PlanOf<ConvSettings, ConvLayer> {
 
 LayerKind conv_kind() {
   return {
-      "conv", "conv CHANNELS HEIGHTxWIDTH [stride S] [pad P] [groups G] [standardised]",
+      "conv", "conv CHANNELS HEIGHTxWIDTH [stride S] [pad P] [groups G] [standardised] [adapter RANK]",
       [](LayerWords& words) -> std::shared_ptr<const LayerPlan> {
         const std::size_t channels = words.number("number of channels");
         const Windows windows = windows_of(words, 1, true);
@@ -174,9 +175,11 @@ LayerKind conv_kind() {
         if (channels % groups != 0)
           throw ConfigError(fmt::format("{} channels cannot be divided into {} equal groups", channels, groups));
         const ConvSettings settings{channels, windows, groups};
-        const auto plain = std::make_shared<ConvPlan>(settings);
-        if (!words.flag("standardised")) return plain;
-        return standardised(plain, [settings](const Volume& in) { return settings.inputs(in); });
+        const auto inputs = [settings](const Volume& in) { return settings.inputs(in); };
+        std::shared_ptr<const LayerPlan> layer = std::make_shared<ConvPlan>(settings);
+        if (words.flag("standardised")) layer = standardised(layer, inputs);
+        const auto rank = words.after("adapter");
+        return rank ? adapted(layer, *rank, WeightGradient::as_it_does, inputs) : layer;
       }};
 }
 

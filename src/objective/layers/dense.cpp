@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "objective/layers/adapter.hpp"
 #include "objective/layers/kinds.hpp"
 #include "objective/layers/standardised.hpp"
 
@@ -77,18 +78,21 @@ class DenseLayer final : public Layer<T> {
     return outputs_.data();
   }
 
-  const T* backward(const T* __restrict delta, T* __restrict gradient, bool wanted) override {
-    for (std::size_t k = 0; k < inputs_; ++k) {
-      const T value = in_values_[k];
-      for (std::size_t c = 0; c < units_; ++c) gradient[k * units_ + c] = value * delta[c];
-    }
-    std::copy_n(delta, units_, gradient + inputs_ * units_);
+  const T* backward(const T* delta, T* gradient, bool wanted) override {
+    if (gradient != nullptr) by_parameters(delta, gradient);
     if (!wanted) return nullptr;
     product(delta, transposed_.data(), back_width_, units_, back_width_, back_.data());
     return back_.data();
   }
 
  private:
+  void by_parameters(const T* __restrict delta, T* __restrict gradient) const {
+    for (std::size_t k = 0; k < inputs_; ++k) {
+      const T value = in_values_[k];
+      for (std::size_t c = 0; c < units_; ++c) gradient[k * units_ + c] = value * delta[c];
+    }
+    std::copy_n(delta, units_, gradient + inputs_ * units_);
+  }
   /// One row of a product.
   static void product(const T* a, const T* b, std::size_t b_stride, std::size_t inner, std::size_t cols, T* c) {
     for (std::size_t first = 0; first < cols; first += panel_columns<T>)
@@ -137,10 +141,14 @@ class FlattenLayer final : public Layer<T> {
 }  // namespace
 
 LayerKind dense_kind() {
-  return {"dense", "dense UNITS [standardised]", [](LayerWords& words) {
+  return {"dense", "dense UNITS [standardised] [adapter RANK]", [](LayerWords& words) {
+            const auto inputs = [](const Volume& in) { return in.channels; };
             const auto plain = planned<DenseLayer>(DenseSettings{words.number("number of units")});
-            return words.flag("standardised") ? standardised(plain, [](const Volume& in) { return in.channels; })
-                                              : plain;
+            const bool standard = words.flag("standardised");
+            const auto layer = standard ? standardised(plain, inputs) : plain;
+            const auto rank = words.after("adapter");
+            const auto gradient = standard ? WeightGradient::as_it_does : WeightGradient::one_product;
+            return rank ? adapted(layer, *rank, gradient, inputs) : layer;
           }};
 }
 LayerKind flatten_kind() {

@@ -67,7 +67,8 @@ class Layer {
   /// The outputs for `in`, which stays unchanged until the backward pass is over. They have room_for(out()) and
   /// are valid until the next call.
   virtual const T* forward(const T* in) = 0;
-  /// After forward(): writes the gradient by the parameters, from that by the outputs (with room_for(out())).
+  /// After forward(): writes the gradient by the parameters that are trained, from that by the outputs (with
+  /// room_for(out())).
   /// Returns the gradient by the inputs, with room_for(in()), valid until the next call; null if not `wanted`.
   virtual const T* backward(const T* delta, T* gradient, bool wanted) = 0;
 

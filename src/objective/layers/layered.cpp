@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/errors.hpp"
+#include "objective/layers/adapter.hpp"
 #include "objective/loss_of_score.hpp"
 #include "objective/network/clip.hpp"
 #include "objective/network/head.hpp"
@@ -137,6 +138,8 @@ class LayeredNetwork final : public Objective,
     std::vector<double> point;
   };
 
+  /// Gives those numbers to adapters that have none yet: zeros, of which nothing could be learnt.
+  void start_adapters(std::span<float> numbers) const;
   /// The gradient of row r, and squares_ of its norms in the layers.
   void differentiate(const Rows& rows, std::size_t r) {
     pass_.read(rows, r);
@@ -187,10 +190,22 @@ class LayeredNetwork final : public Objective,
   LayerDraws draws_;
 };
 
+// The start of an adapter follows from the shape of the network: it changes no output.
+void LayeredNetwork::start_adapters(std::span<float> numbers) const {
+  std::vector<float> fresh(numbers.size());
+  PublicStream(0, "adapters").normals(0, fresh);
+  pass_.network().initialise(fresh, false);
+  const auto of = [&](const ParameterGroup& group) { return numbers.subspan(group.offset, group.size()); };
+  for (const ParameterGroup& group : pass_.network().groups())
+    if (is_of_adapter(group.name) && std::ranges::count(of(group), 0.0F) == std::ssize(of(group)))
+      std::copy_n(fresh.begin() + static_cast<std::ptrdiff_t>(group.offset), group.size(), of(group).begin());
+}
+
 std::vector<float> LayeredNetwork::take_model(std::vector<float> numbers) {
   const TrainedPart& trained = pass_.trained();
   verify(numbers.size() == pass_.network().parameters(), "a model has the numbers of its groups");
   if (trained.is_all()) return numbers;
+  start_adapters(numbers);
   std::vector<float> w(dim());
   trained.take(numbers, w);
   pass_.start_from(numbers);

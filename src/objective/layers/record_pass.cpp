@@ -30,6 +30,9 @@ void check_layers(const LayeredShape& shape, std::size_t outputs) {
 
 std::vector<std::string> structure_of(const LayeredShape& shape) {
   const Sequence<float> network(shape.plans, shape.in);
+  const TrainedPart part(network.groups(), shape.trained);
+  std::vector<std::size_t> trained(network.size());
+  for (const ParameterGroup& group : part.groups()) trained[std::stoul(group.name) - 1] += group.size();
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < network.size(); ++i) {
     const Layer<float>& layer = network[i];
@@ -38,7 +41,8 @@ std::vector<std::string> structure_of(const LayeredShape& shape) {
     if (out.positions() > 1) line += fmt::format("x{}x{}", out.height, out.width);
     if (layer.parameters() > 0) line += fmt::format(", {} parameters", layer.parameters());
     if (layer.multiply_adds() > 0) line += fmt::format(", {:.0f} products", layer.multiply_adds());
-    if (layer.parameters() > 0 && !shape.trained.has(i + 1)) line += ", not trained";
+    if (layer.parameters() > 0 && trained[i] == 0) line += ", not trained";
+    if (trained[i] > 0 && trained[i] < layer.parameters()) line += fmt::format(", {} trained", trained[i]);
     lines.push_back(std::move(line));
   }
   return lines;

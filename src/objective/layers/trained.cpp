@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/trim.hpp"
+#include "objective/layers/adapter.hpp"
 
 namespace dpmpi {
 namespace {
@@ -52,7 +53,7 @@ TrainedPart::TrainedPart(const std::vector<ParameterGroup>& all, const TrainedLa
   for (const ParameterGroup& group : all) {
     of_network_ += group.size();
     const std::size_t layer = std::stoul(group.name);
-    if (!layers.has(layer)) continue;
+    if (!layers.has(layer) || has_adapter(group, all)) continue;
     if (groups_.empty()) first_layer_ = layer - 1;
     if (runs_.empty() || runs_.back().in_network + runs_.back().size != group.offset)
       runs_.push_back({group.offset, size_, 0});

@@ -1,6 +1,7 @@
 #pragma once
 // Which layers of a network are trained. The others stay what they were at the start: no gradient is formed by
-// their parameters, none counts in a norm, and none is part of a sum.
+// their parameters, none counts in a norm, and none is part of a sum. So do layers with an adapter, but for the
+// adapter.
 
 #include <cstddef>
 #include <span>

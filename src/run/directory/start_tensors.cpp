@@ -14,6 +14,7 @@
 #include "core/errors.hpp"
 #include "core/files/run_file.hpp"
 #include "core/files/untrusted_json.hpp"
+#include "objective/layers/adapter.hpp"
 #include "run/directory/safetensors.hpp"
 
 namespace dpmpi {
@@ -68,6 +69,7 @@ class StartFile {
 
   void read(const ParameterGroup& group, std::span<float> to) {
     const auto entry = header_.find(group.name);
+    if (entry == header_.end() && is_of_adapter(group.name)) return;
     if (entry == header_.end())
       return refuse(group.name, fmt::format("is not there; its shape is [{}]", fmt::join(shape_of(group), ",")));
     try {

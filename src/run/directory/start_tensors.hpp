@@ -10,8 +10,9 @@
 
 namespace dpmpi {
 
-/// The numbers of these groups, by their names. Types: F64, F32, F16, BF16. Throws DataError that lists all that
-/// does not fit: tensors that are missing or nobody asked for, shapes, types, numbers that are not finite.
+/// The numbers of these groups, by their names; zeros for adapters that the file does not have. Types: F64, F32,
+/// F16, BF16. Throws DataError that lists all that does not fit: tensors that are missing or nobody asked for,
+/// shapes, types, numbers that are not finite.
 std::vector<float> read_start_tensors(const std::string& path, std::span<const ParameterGroup> groups);
 
 }  // namespace dpmpi

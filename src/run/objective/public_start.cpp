@@ -26,7 +26,12 @@ std::vector<float> read_start(const StartOptions& start, const Objective& object
 }  // namespace
 
 void give_start(const Communicator& comm, const StartOptions& start, Objective& objective) {
-  if (!start.given()) return;
+  if (!start.given()) {
+    if (objective.groups().size() < objective.model_groups().size())
+      throw ConfigError(
+          "objective.layers: layers with an adapter stay as objective.start_model has them: set that, too");
+    return;
+  }
   std::vector<float> numbers;
   throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) numbers = read_start(start, objective);

@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "objective/layers/description.hpp"
+#include "objective/layers/sequence.hpp"
 #include "objective/objective_property.hpp"
 #include "support/data_files.hpp"
 
@@ -27,11 +28,17 @@ struct LayeredCase {
 };
 std::ostream& operator<<(std::ostream& out, const LayeredCase& c) { return out << c.name; }
 
-/// Numbers of the whole network.
+/// Numbers of the whole network. Those of adapters are not 0.
 std::vector<float> start_of(const LayerPlans& plans, const LayeredCase& c) {
-  const auto whole = make_layered({plans, c.in}, c.head, c.outputs);
-  std::vector<float> numbers(whole->dim());
-  whole->initialise(PublicStream(3, "initialise"), numbers);
+  const Sequence<float> network(plans, c.in);
+  std::vector<float> numbers(network.parameters()), normals(numbers.size());
+  PublicStream(3, "initialise").normals(0, normals);
+  numbers = normals;
+  network.initialise(numbers, false);
+  for (const ParameterGroup& group : network.groups())
+    if (group.name.ends_with("adapter_up"))
+      std::copy_n(normals.begin() + static_cast<std::ptrdiff_t>(group.offset), group.size(),
+                  numbers.begin() + static_cast<std::ptrdiff_t>(group.offset));
   return numbers;
 }
 
@@ -71,61 +78,71 @@ TEST_P(LayeredNetworks, KeepTheContract) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, LayeredNetworks,
-    testing::Values(LayeredCase{"one_layer", {17, 1, 1}, "dense 3"},
-                    LayeredCase{
-                        "perceptron", {17, 1, 1}, "dense 9, tanh, dense 1", Head::logistic, 1, Storage::sparse_f32},
-                    LayeredCase{"image",
-                                {1, 8, 8},
-                                "conv 4 3x3 stride 2 pad 1, relu, maxpool 2, flatten, dense 3",
-                                Head::softmax,
-                                3,
-                                Storage::dense_u8,
-                                false},
-                    LayeredCase{"three_colours", {3, 6, 6}, "conv 16 3x3, tanh, avgpool 2, flatten, dense 3"},
-                    LayeredCase{"groups_of_channels",
-                                {4, 5, 5},
-                                "conv 8 3x3 groups 2, tanh, conv 8 3x3 pad 1 groups 8, softplus, flatten, dense 3"},
-                    LayeredCase{"standardised",
-                                {2, 5, 5},
-                                "conv 4 3x3 standardised, tanh, conv 4 3 pad 1 groups 2 standardised, softplus, "
-                                "flatten, dense 6 standardised, tanh, dense 3"},
-                    LayeredCase{"dropout",
-                                {2, 5, 5},
-                                "conv 4 3x3, tanh, dropout 0.3, residual(conv 4 1, dropout 0.1), flatten, dense 3",
-                                Head::softmax,
-                                3,
-                                Storage::dense_f32,
-                                false},
-                    LayeredCase{"embedding", {11, 1, 1}, "embedding 4 of 2-5 7-10, dense 5, tanh, dense 3"},
-                    LayeredCase{"embedding_of_sparse_rows",
-                                {11, 1, 1},
-                                "embedding 2 of 2-5 7-10, dense 5, tanh, dense 1",
-                                Head::logistic,
-                                1,
-                                Storage::sparse_f32},
-                    LayeredCase{"residual",
-                                {2, 5, 5},
-                                "conv 4 3x3, groupnorm 2, residual(conv 4 3x3 pad 1, "
-                                "softplus, layernorm), flatten, dense 1",
-                                Head::squared,
-                                1},
-                    LayeredCase{"weighted",
-                                {1, 4, 4},
-                                "conv 3 2x2, gelu, flatten, dense 3",
-                                Head::softmax,
-                                3,
-                                Storage::dense_f32,
-                                true,
-                                ClassWeights({1, 13, 0.25})},
-                    LayeredCase{"partly_trained",
-                                {2, 5, 5},
-                                "conv 4 3x3, tanh, groupnorm 2, conv 4 2x2, softplus, flatten, dense 3",
-                                Head::softmax,
-                                3,
-                                Storage::dense_f32,
-                                true,
-                                {},
-                                "3,7"}),
+    testing::Values(
+        LayeredCase{"one_layer", {17, 1, 1}, "dense 3"},
+        LayeredCase{"perceptron", {17, 1, 1}, "dense 9, tanh, dense 1", Head::logistic, 1, Storage::sparse_f32},
+        LayeredCase{"image",
+                    {1, 8, 8},
+                    "conv 4 3x3 stride 2 pad 1, relu, maxpool 2, flatten, dense 3",
+                    Head::softmax,
+                    3,
+                    Storage::dense_u8,
+                    false},
+        LayeredCase{"three_colours", {3, 6, 6}, "conv 16 3x3, tanh, avgpool 2, flatten, dense 3"},
+        LayeredCase{"groups_of_channels",
+                    {4, 5, 5},
+                    "conv 8 3x3 groups 2, tanh, conv 8 3x3 pad 1 groups 8, softplus, flatten, dense 3"},
+        LayeredCase{"standardised",
+                    {2, 5, 5},
+                    "conv 4 3x3 standardised, tanh, conv 4 3 pad 1 groups 2 standardised, softplus, "
+                    "flatten, dense 6 standardised, tanh, dense 3"},
+        LayeredCase{"dropout",
+                    {2, 5, 5},
+                    "conv 4 3x3, tanh, dropout 0.3, residual(conv 4 1, dropout 0.1), flatten, dense 3",
+                    Head::softmax,
+                    3,
+                    Storage::dense_f32,
+                    false},
+        LayeredCase{"embedding", {11, 1, 1}, "embedding 4 of 2-5 7-10, dense 5, tanh, dense 3"},
+        LayeredCase{"embedding_of_sparse_rows",
+                    {11, 1, 1},
+                    "embedding 2 of 2-5 7-10, dense 5, tanh, dense 1",
+                    Head::logistic,
+                    1,
+                    Storage::sparse_f32},
+        LayeredCase{"adapters",
+                    {2, 5, 5},
+                    "conv 4 3x3 adapter 1, tanh, conv 4 3 pad 1 groups 2 standardised adapter 2, softplus, "
+                    "flatten, residual(dense 36 adapter 2), dense 8 adapter 1, tanh, dense 3",
+                    Head::softmax,
+                    3,
+                    Storage::dense_f32,
+                    true,
+                    {},
+                    "from 3"},
+        LayeredCase{"residual",
+                    {2, 5, 5},
+                    "conv 4 3x3, groupnorm 2, residual(conv 4 3x3 pad 1, "
+                    "softplus, layernorm), flatten, dense 1",
+                    Head::squared,
+                    1},
+        LayeredCase{"weighted",
+                    {1, 4, 4},
+                    "conv 3 2x2, gelu, flatten, dense 3",
+                    Head::softmax,
+                    3,
+                    Storage::dense_f32,
+                    true,
+                    ClassWeights({1, 13, 0.25})},
+        LayeredCase{"partly_trained",
+                    {2, 5, 5},
+                    "conv 4 3x3, tanh, groupnorm 2, conv 4 2x2, softplus, flatten, dense 3",
+                    Head::softmax,
+                    3,
+                    Storage::dense_f32,
+                    true,
+                    {},
+                    "3,7"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 // Pairs of losses are those at points in double, whatever float32 makes of them.
@@ -295,6 +312,8 @@ TEST(LayerDescription, LayersThatDoNotFitAreRefused) {
   EXPECT_MENTIONS(refused("conv 3 3, embedding 2 of 1-2"),
                   "layer 2 (embedding 2 of 1-2): it takes a list of numbers");
   EXPECT_MENTIONS(refused("flatten, embedding 2 of 1-2 4-17"), "a column ends at feature 17, and there are 16");
+  EXPECT_MENTIONS(refused("flatten, dense 4 adapter 4"),
+                  "layer 2 (dense 4 adapter 4): an adapter of rank 4 has no fewer numbers than the 16x4 weights");
   EXPECT_MENTIONS(refused("conv 3 3, groupnorm 2"),
                   "layer 2 (groupnorm 2): 3 channels cannot be divided into 2 "
                   "equal groups");

@@ -83,7 +83,8 @@ std::vector<Case> cases() {
            {"_groups", "conv 6 3x1 groups 3, tanh, conv 6 2x1 pad 0 groups 6, flatten, dense 5"},
            {"_standardised", "conv 6 3x1 groups 3 standardised, tanh, flatten, dense 5 standardised"},
            {"_dropout", "conv 6 3x1, tanh, dropout 0.3, flatten, dense 5"},
-           {"_embedding", "flatten, embedding 2 of 2-9 11-30, dense 5"}})
+           {"_embedding", "flatten, embedding 2 of 2-9 11-30, dense 5"},
+           {"_adapters", "conv 6 3x1 adapter 1, tanh, flatten, dense 9 adapter 2, tanh, dense 5"}})
     all.push_back({"network",
                    {{"objective.classes", "5"}, {"objective.input", "3x11x1"}, {"objective.layers", layers}},
                    {Storage::dense_f32, 700, 33, 1, class_, 5},
