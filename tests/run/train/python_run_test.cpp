@@ -158,5 +158,26 @@ TEST_F(PythonRun, BeginsWithATrialOfTheLoss) {
   }
 }
 
+// The published example, on fewer days and with fewer steps.
+TEST_F(PythonRun, FitsTheClinicOfTheExample) {
+  const std::string clinic = DPMPI_SOURCE_DIR "/examples/python/clinic";
+  for (const std::string days : {"2000 1 > clinic.csv", "500 2 > clinic-eval.csv"})
+    ASSERT_EQ(test::run_command(fmt::format("cd {} && /usr/bin/python3 {}.py {}", folder(), clinic, days)).code, 0);
+  for (const int ranks : {1, 3}) {
+    const Outcome outcome = dpmpi(fmt::format("--quiet --config {0}.ini --set objective.module={0}.py --set "
+                                              "data.root=. --set method.batch=200 --set method.steps=8 --set "
+                                              "privacy.seed=1 --set run.dir=run{1}",
+                                              clinic, ranks),
+                                  ranks);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+  }
+  EXPECT_EQ(result("run1"), result("run3"));
+  const std::string metrics = read_file(path("run1/metrics.jsonl"));
+  const auto loss_after = [&](std::size_t from) {
+    return std::stod(metrics.substr(metrics.find("eval.loss", from) + 11));
+  };
+  EXPECT_LT(loss_after(metrics.find("\"step\":8")), 0.8 * loss_after(0)) << metrics;
+}
+
 }  // namespace
 }  // namespace dpmpi::python_run_test
