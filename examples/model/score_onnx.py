@@ -36,10 +36,12 @@ def windows(images, shape, strides, pads=(0, 0, 0, 0)):
     return every[:, :, ::strides[0], ::strides[1]]
 
 
-def conv(x, weights, bias, kernel_shape, strides, pads):
+def conv(x, weights, bias, kernel_shape, strides, pads, group=1):
     seen = windows(x, kernel_shape, strides, pads).astype(np.float64)
-    sums = np.einsum("nchwij,mcij->nmhw", seen, weights.astype(np.float64), optimize=True)
-    return (sums + bias.reshape(-1, 1, 1)).astype(x.dtype)
+    seen = seen.reshape(len(seen), group, -1, *seen.shape[2:])
+    kernels = weights.astype(np.float64).reshape(group, -1, *weights.shape[1:])
+    sums = np.einsum("ngchwij,gmcij->ngmhw", seen, kernels, optimize=True)
+    return (sums.reshape(len(sums), -1, *sums.shape[3:]) + bias.reshape(-1, 1, 1)).astype(x.dtype)
 
 
 def reshape(x, shape):
