@@ -35,8 +35,8 @@ def text(law, count, seed):
 
     def pick(kind):
         """Zipf's law, in the order of the public words or in the other one."""
-        rank = min(int(np.searchsorted(zipf[len(kind)], random.random())), len(kind) - 1)
-        return int(kind[rank if law == "public" else -1 - rank])
+        place = min(int(np.searchsorted(zipf[len(kind)], random.random())), len(kind) - 1)
+        return int(kind[place if law == "public" else -1 - place])
 
     def phrase():
         noun = pick(nouns)
@@ -59,7 +59,10 @@ def text(law, count, seed):
 
 def start_weights(seed=0):
     generator = torch.Generator().manual_seed(seed)
-    normal = lambda *shape: torch.randn(*shape, generator=generator) * 0.02
+
+    def normal(*shape):
+        return 0.02 * torch.randn(*shape, generator=generator)
+
     weights = {"word": normal(words, width), "place": normal(length, width), "head": normal(words, width)}
     for i in range(layers):
         for name, shape in [("query", (width, width)), ("key", (width, width)), ("value", (width, width)),
@@ -71,8 +74,13 @@ def start_weights(seed=0):
 def logits(weights, tokens):
     """Of the next word at each place: texts x places x words. Layer norms have no parameters."""
     n, places = tokens.shape
-    norm = lambda x: F.layer_norm(x, (width,))
-    split = lambda x: x.view(n, places, heads, width // heads).transpose(1, 2)
+
+    def norm(x):
+        return F.layer_norm(x, (width,))
+
+    def split(x):
+        return x.view(n, places, heads, width // heads).transpose(1, 2)
+
     later = torch.full((places, places), float("-inf")).triu(1)
     x = weights["word"][tokens] + weights["place"][:places]
     for i in range(layers):
@@ -133,7 +141,6 @@ def read_weights(file, digest):
 
 
 if __name__ != "__main__":
-    torch.set_flush_denormal(False)
     public = read_weights(*parameters.split())
     random_half = torch.Generator().manual_seed(1)
     halves = {name: torch.randn(rank, public[name].shape[1], generator=random_half) / public[name].shape[1] ** 0.5
@@ -148,7 +155,7 @@ def pretrain(file, weights_file):
     texts = torch.cat([texts[:, 1:], texts[:, :1]], 1)  # the label stands first
     weights = {name: value.requires_grad_() for name, value in start_weights().items()}
     optimiser = torch.optim.Adam(weights.values(), lr=1e-3)
-    for step in range(steps_of_pretraining):
+    for step in range(400):
         rows = torch.randint(len(texts), (64,))
         loss = text_losses(weights, texts[rows]).mean()
         optimiser.zero_grad()
@@ -161,7 +168,6 @@ def pretrain(file, weights_file):
 
 
 if __name__ == "__main__":
-    steps_of_pretraining = 400
     torch.manual_seed(0)
     if sys.argv[1:2] == ["text"] and len(sys.argv) == 5:
         print(",".join(["last"] + [f"t{i}" for i in range(length)]))
