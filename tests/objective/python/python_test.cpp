@@ -13,6 +13,7 @@
 #include "objective/objective_property.hpp"
 #include "objective/plugin/library.hpp"
 #include "objective/values/paired_losses.hpp"
+#include "support/process.hpp"
 #include "support/python_host.hpp"
 
 namespace dpmpi::test::python_test {
@@ -251,6 +252,30 @@ TEST_F(PythonModule, ArraysAreNotWrittenTo) {
   EXPECT_TRUE(says(refusal(with_dim("def losses(w, X, y):\n    X[0, 0] = 1\n    return X[:, 0]\n")), "ValueError"));
   EXPECT_TRUE(says(refusal(with_dim("def losses(w, X, y):\n    w.setflags(write=True)\n    return X[:, 0]\n")),
                    "ValueError"));
+}
+
+// Torch has no views that are only read: what a module writes stays with it.
+TEST_F(PythonModule, GetsTensorsIfItImportsTorch) {
+  if (run_command("/usr/bin/python3 -c \"import torch\"").code != 0)
+    GTEST_SKIP() << "python3-torch is not installed";
+  const auto objective = module_of(
+                             "import torch\nbatch = 16\ndef dim(columns):\n    return columns\n"
+                             "def losses(w, X, y):\n"
+                             "    assert torch.is_grad_enabled() and X.shape == (16, 7)\n"
+                             "    found = (X * w).sum(1) - y\n"
+                             "    w.zero_(), X.zero_()\n"
+                             "    return found\n")
+                             ->make(facts);
+  const Records records = random_records({.count = 21, .features = 6, .labels = LabelKind::real});
+  const std::vector<float> w = {0.1F, -0.2F, 0.3F, 0.5F, -0.7F, 0.2F, 0.4F};
+  const std::vector<float> before = w;
+  const auto losses = losses_of(*objective, records, w);
+  EXPECT_EQ(w, before);
+  for (std::size_t i = 0; i < records.count; ++i) {
+    double expected = w[6] * records.bias - records.label[i];
+    for (std::size_t j = 0; j < 6; ++j) expected += w[j] * feature(records, i, j);
+    EXPECT_NEAR(losses[i], expected, 1e-5);
+  }
 }
 
 // The words of an exception may quote a record; so may what a module prints.
