@@ -74,6 +74,28 @@ class Models(InFolder):
                   {"objective.name": "network", "objective.input": "2x6x7", "objective.layers": layers,
                    "objective.classes": 3})
 
+    def test_layers_with_options(self):
+        X = records(d=4 * 6 * 7)
+        layers = ("conv 4 3x3 pad 1 groups 4, tanh, conv 6 2x3 stride 2 groups 2 standardised, dropout 0.2, relu, "
+                  "flatten, dense 7 standardised, tanh, dense 3")
+        self.same(X, np.digitize(X[:, 0], [-0.5, 0.5]),
+                  {"objective.name": "network", "objective.input": "4x6x7", "objective.layers": layers,
+                   "objective.classes": 3})
+
+    def test_embeddings(self):
+        X = records()
+        X[:, 1:4], X[:, 5:7] = np.eye(3)[np.arange(len(X)) % 3], np.eye(2)[np.arange(len(X)) % 2]
+        self.same(X, X[:, 0], {"objective.name": "network", "objective.head": "squared",
+                               "objective.layers": "embedding 4 of 2-4 6-7, dense 6, tanh, dense 1"})
+
+    def test_adapters_of_a_public_model(self):
+        X = records(d=4 * 6 * 7)
+        y = np.digitize(X[:, 0], [-0.5, 0.5])
+        network = {"objective.name": "network", "objective.input": "4x6x7", "objective.classes": 3}
+        public = self.same(X, y, {**network, "objective.layers": "conv 6 2x3, relu, flatten, dense 8, tanh, dense 3"})
+        self.same(X, y, {**network, "objective.start_model": str(public.path / "model.safetensors"),
+                         "objective.layers": "conv 6 2x3 adapter 1, relu, flatten, dense 8 adapter 2, tanh, dense 3"})
+
     def test_networks_of_lists_with_one_output(self):
         X = records()
         self.same(X, X[:, 0], {"objective.name": "network", "objective.layers": "dense 6, gelu, dense 1",
