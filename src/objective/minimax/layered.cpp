@@ -251,9 +251,9 @@ class Layered final : public SaddleNetwork {
 
 SaddleNetworkMaker layered(LayeredShape shape, const Augmentation& augmentation) {
   if (any_random(shape.plans))
-    throw ConfigError("objective.layers: dropout is for the objective network; auc and worst_group have none");
+    throw ConfigError("objective.layers: dropout is for the objective network; min-max problems have none");
   if (!TrainedPart(Sequence<float>(shape.plans, shape.in).groups(), shape.trained).is_all())
-    throw ConfigError("objective.layers: adapters are for the objective network; auc and worst_group have none");
+    throw ConfigError("objective.layers: adapters are for the objective network; min-max problems have none");
   return [shape = std::move(shape), augmentation](OutputLoss& loss) {
     return std::make_unique<Layered>(shape, loss, augmentation);
   };
