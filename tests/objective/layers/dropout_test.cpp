@@ -145,7 +145,7 @@ TEST(Dropout, MistakesAreTold) {
   EXPECT_MENTIONS(message_of<ConfigError>([] {
                     layered({plans_of("residual(dense 3, dropout 0.1), dense 1"), {3, 1, 1}});
                   }),
-                  "auc and worst_group have none");
+                  "min-max problems have none");
 }
 
 }  // namespace
