@@ -61,6 +61,13 @@ class PythonRun : public ::testing::Test {
     const std::string model = read_file(path(run + "/model.safetensors"));
     return model.substr(model.size() - 5 * sizeof(float));
   }
+  /// Of the public records, in the metrics of this step.
+  static double public_loss(const std::string& run, int step) {
+    const std::string metrics = read_file(path(run + "/metrics.jsonl")), name = "\"eval.loss\":";
+    const std::size_t line = metrics.find(fmt::format("{{\"step\":{},", step));
+    EXPECT_NE(line, metrics.npos) << metrics;
+    return std::stod(metrics.substr(metrics.find(name, line) + name.size()));
+  }
 };
 
 TEST_F(PythonRun, HasTheModelOfThePluginInCOnAnyNumberOfRanks) {
@@ -172,11 +179,33 @@ TEST_F(PythonRun, FitsTheClinicOfTheExample) {
     ASSERT_EQ(outcome.code, 0) << outcome.output;
   }
   EXPECT_EQ(result("run1"), result("run3"));
-  const std::string metrics = read_file(path("run1/metrics.jsonl"));
-  const auto loss_after = [&](std::size_t from) {
-    return std::stod(metrics.substr(metrics.find("eval.loss", from) + 11));
-  };
-  EXPECT_LT(loss_after(metrics.find("\"step\":8")), 0.8 * loss_after(0)) << metrics;
+  EXPECT_LT(public_loss("run1", 8), 0.8 * public_loss("run1", 0));
+}
+
+// Half a minute of processor time, most of it for the public model.
+TEST_F(PythonRun, SlowTransformerOfTheExampleLearnsPrivateText) {
+  if (test::run_command("/usr/bin/python3 -c \"import torch\"").code != 0)
+    GTEST_SKIP() << "python3-torch is not installed";
+  const std::string transformer = DPMPI_SOURCE_DIR "/examples/python/transformer";
+  for (const std::string words :
+       {"text public 20000 1 > public.csv", "text private 4000 2 > private.csv",
+        "text private 200 3 > private-eval.csv", "pretrain public.csv weights.npz > weights"}) {
+    const Outcome outcome = test::run_command(
+        fmt::format("cd {} && OMP_NUM_THREADS=1 /usr/bin/python3 {}.py {}", folder(), transformer, words), 600);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+  }
+  const std::string weights = read_file(path("weights"));
+  for (const int ranks : {1, 3}) {
+    const Outcome outcome =
+        dpmpi(fmt::format(
+                  "--quiet --config {0}.ini --set objective.module={0}.py --set \"objective.parameters={1}\" --set "
+                  "data.root=. --set data.blocks=3 --set method.steps=5 --set privacy.seed=1 --set run.dir=run{2}",
+                  transformer, weights.substr(0, weights.find('\n')), ranks),
+              ranks);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+  }
+  EXPECT_EQ(result("run1"), result("run3"));
+  EXPECT_LT(public_loss("run1", 5), public_loss("run1", 0));
 }
 
 }  // namespace
