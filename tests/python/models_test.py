@@ -83,7 +83,7 @@ class Models(InFolder):
                    "objective.classes": 3})
 
     def test_embeddings(self):
-        X = records()
+        X = records(d=8)
         X[:, 1:4], X[:, 5:7] = np.eye(3)[np.arange(len(X)) % 3], np.eye(2)[np.arange(len(X)) % 2]
         self.same(X, X[:, 0], {"objective.name": "network", "objective.head": "squared",
                                "objective.layers": "embedding 4 of 2-4 6-7, dense 6, tanh, dense 1"})
