@@ -2,8 +2,7 @@
 
 import inspect
 import warnings
-from contextlib import contextmanager
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any, Callable, Dict, Tuple, TypeVar
 
 import numpy as np
 
@@ -93,24 +92,33 @@ def _sklearn_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
         from sklearn.utils.validation import validate_data  # 1.6 and later
     except ImportError:
         validate_data = type(estimator)._validate_data
-    with _values_not_quoted():
-        return validate_data(estimator, X, *y, dtype=np.float64, **how)
+    if any(np.iscomplexobj(values) for values in (X, *y)):  # scikit-learn quotes them
+        raise ValueError("Complex data not supported")
+    return values_not_quoted(lambda: validate_data(estimator, X, *y, dtype=np.float64, **how))
 
 
-@contextmanager
-def _values_not_quoted() -> Iterator[None]:
-    """numpy quotes the text that is no number. It may be of a private record."""
+Made = TypeVar("Made")
+
+
+def values_not_quoted(make: Callable[[], Made]) -> Made:
+    """numpy quotes the text that is no number, and it may be of a private record. Nor is it left in __context__."""
     try:
-        yield
+        return make()
     except ValueError as error:
         if "could not convert string" not in str(error):
             raise
-        raise ValueError("X or y holds a text that is no number") from None
+    raise ValueError("X or y holds a text that is no number")
+
+
+def numbers(values: Any) -> np.ndarray:
+    """As float64. Raises ValueError without their values for what is no number."""
+    if np.iscomplexobj(values):
+        raise ValueError("Complex data not supported")
+    return values_not_quoted(lambda: np.asarray(values, dtype=np.float64))
 
 
 def _plain(X: Any) -> np.ndarray:
-    with _values_not_quoted():
-        array = np.asarray(X, dtype=np.float64)
+    array = numbers(X)
     if array.ndim != 2 or array.size == 0:
         raise ValueError(f"X has the shape {array.shape}, where records x features are needed")
     if not np.isfinite(array).all():

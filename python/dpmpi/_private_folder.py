@@ -40,7 +40,7 @@ def _ends_in_order() -> Iterator[None]:
     """Signals that would end the process at once raise SystemExit, so that it tidies up. Others' handlers stay."""
     changed = []
     if threading.current_thread() is threading.main_thread():  # others cannot have handlers
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _exit)
                 changed.append(number)

@@ -86,7 +86,9 @@ def message_in(text: str) -> str:
 
 
 class _StopRequests:
-    """While it lasts, Ctrl-C, SIGTERM and SIGHUP ask the child for a checkpoint and a stop; a second one ends it."""
+    """While it lasts, Ctrl-C and the signals below ask the child for a checkpoint and a stop; a second one ends it."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)  # USR1: of job scripts
 
     def __init__(self) -> None:
         self.child: Optional["subprocess.Popen[bytes]"] = None
@@ -95,7 +97,7 @@ class _StopRequests:
 
     def __enter__(self) -> "_StopRequests":
         if threading.current_thread() is threading.main_thread():  # others cannot have handlers
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in self.SIGNALS:
                 self._before[number] = signal.signal(number, self._ask)
         return self
 
@@ -118,7 +120,7 @@ def follow(arguments: Sequence[str], ranks: int, show: bool) -> None:
     """Runs a command on ranks, and shows what it says as it comes if ``show``.
 
     Raises the exception of its exit code. After Ctrl-C it waits until the checkpoint is written and raises
-    KeyboardInterrupt; after SIGTERM and SIGHUP, SystemExit.
+    KeyboardInterrupt; after the other signals that ask for a stop, SystemExit.
     """
     command = [*launcher(ranks), find_program(), *arguments]
     with _StopRequests() as stops:

@@ -13,10 +13,12 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._config import flat
-from ._conventions import BaseEstimator, ClassifierMixin, RegressorMixin, checked, checked_new, require_fitted
+from ._conventions import BaseEstimator, ClassifierMixin, RegressorMixin
+from ._conventions import checked, checked_new, numbers, require_fitted
 from ._private_folder import private_folder
 from ._records_file import Columns, text_of_columns, write_arrays, write_table
 from .model import Model
+from .model.fields import is_gap
 from .model.table import Table, table_of
 from .training import train
 
@@ -50,9 +52,11 @@ class _Private(BaseEstimator):
         """n x d numbers, or the table that ``columns`` speaks of; and n labels."""
         if self.columns is None:
             return checked(self, X, y, numeric_y)
-        table, y = table_of(X), np.asarray(y, dtype=float if numeric_y else None)
+        table, y = table_of(X), numbers(y) if numeric_y else np.asarray(y)
         if y.shape != (table.records,):
             raise ValueError(f"y has the shape {y.shape}, where X has {table.records} records")
+        if any(is_gap(label) for label in y.tolist()):
+            raise ValueError("y contains NaN")
         self.n_features_in_ = table.width
         return table, y
 
@@ -255,7 +259,8 @@ class DPAUC(ClassifierMixin, _Private):
             raise ValueError(f"Only binary classification is supported: there are {len(self.classes_)} classes")
         records = len(y)
         settings = {"objective.name": "auc", "objective.scorer": "mlp" if self.hidden else "linear",
-                    "objective.hidden": list(self.hidden) or None, "objective.prior": self.prior or 0.5,
+                    "objective.hidden": list(self.hidden) or None,
+                    "objective.prior": 0.5 if self.prior is None else self.prior,
                     "method.name": "dp-sgda", "method.batch": max(1, min(1024, records // 10)), "method.epochs": 20,
                     "method.schedule": "linear"}
         if self.prior is None:  # to a hundredth or two of the records, which costs next to nothing

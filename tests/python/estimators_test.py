@@ -94,7 +94,7 @@ class Estimators(InFolder):
     def test_take_their_data_away_when_they_are_interrupted(self):
         program = ("import numpy as np, dpmpi; X = np.random.default_rng(0).normal(size=(200, 3)); "
                    f"dpmpi.DPClassifier(prepare='none', settings={ENDLESS}).fit(X, X[:, 0] > 0)")
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
             child = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL,
                                      env={**os.environ, "PYTHONPATH": str(PACKAGE)})
             end = time.time() + 60
@@ -107,6 +107,25 @@ class Estimators(InFolder):
             child.send_signal(number)
             self.assertNotEqual(child.wait(timeout=60), 0)
             self.assertEqual(os.listdir("private"), [])
+
+    def test_quote_no_value_of_a_record(self):
+        X, _ = separable(50)
+        table = {"a": X[:, 0]}
+        for make in (lambda: DPRegressor(columns=["a number"]).fit(table, ["1", "Mrs Smith"] * 25),
+                     lambda: DPRegressor().fit(X, ["1", "Mrs Smith"] * 25),
+                     lambda: DPRegressor().fit(X, np.full(50, 4711 + 1j)),
+                     lambda: DPClassifier().fit(X + 4711j, [0, 1] * 25),
+                     lambda: DPClassifier(columns=["a number"]).fit(table, [4711.0, np.nan] * 25)):
+            with self.assertRaises(ValueError) as caught:
+                make()
+            told = f"{caught.exception!r} {caught.exception.__context__!r}"
+            self.assertNotIn("Smith", told)
+            self.assertNotIn("4711", told)
+
+    def test_a_prior_of_0_is_not_taken_for_none(self):
+        X, y = separable(50)
+        with self.assertRaises(dpmpi.ConfigError):
+            DPAUC(prior=0.0).fit(X, y)
 
     def test_take_public_classes_that_no_record_has(self):
         X, y = separable(100)

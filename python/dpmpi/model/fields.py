@@ -8,7 +8,8 @@ import numpy as np
 
 from ..errors import DataError
 
-_number = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
+_number = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+_blanks = " \t\r\n"  # as the program: a no-break space is a part of a word
 _digits = {"Y": r"(?P<Y>\d{4})", "m": r"(?P<m>\d{1,2})", "d": r"(?P<d>\d{1,2})", "H": r"(?P<H>\d{1,2})",
            "M": r"(?P<M>\d{1,2})", "S": r"(?P<S>\d{1,2})", "%": "%"}
 _epoch = datetime.date(1970, 1, 1).toordinal()
@@ -29,10 +30,10 @@ def is_gap(value: Any) -> bool:
 def text_of(value: Any) -> str:
     """As a table would have it, without blanks around. 1.0 is 1."""
     if isinstance(value, (bytes, np.bytes_)):
-        return value.decode("utf-8", "replace").strip()
+        return value.decode("utf-8", "replace").strip(_blanks)
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
-    return str(value).strip()
+    return str(value).strip(_blanks)
 
 
 def texts_of(values: np.ndarray, gap: str = "") -> List[str]:

@@ -138,7 +138,7 @@ class LayeredNetwork final : public Objective,
     std::vector<double> point;
   };
 
-  /// Gives those numbers to adapters that have none yet: zeros, of which nothing could be learnt.
+  /// Gives those numbers to adapters that have none yet: zeros in A and B, of which nothing could be learnt.
   void start_adapters(std::span<float> numbers) const;
   /// The gradient of row r, and squares_ of its norms in the layers.
   void differentiate(const Rows& rows, std::size_t r) {
@@ -195,10 +195,13 @@ void LayeredNetwork::start_adapters(std::span<float> numbers) const {
   std::vector<float> fresh(numbers.size());
   PublicStream(0, "adapters").normals(0, fresh);
   pass_.network().initialise(fresh, false);
-  const auto of = [&](const ParameterGroup& group) { return numbers.subspan(group.offset, group.size()); };
-  for (const ParameterGroup& group : pass_.network().groups())
-    if (is_of_adapter(group.name) && std::ranges::count(of(group), 0.0F) == std::ssize(of(group)))
-      std::copy_n(fresh.begin() + static_cast<std::ptrdiff_t>(group.offset), group.size(), of(group).begin());
+  const std::vector<ParameterGroup> groups = pass_.network().groups();
+  for (std::size_t i = 0; i + 1 < groups.size(); ++i) {
+    if (!groups[i].name.ends_with(adapter_down)) continue;
+    const std::span<float> pair = numbers.subspan(groups[i].offset, groups[i].size() + groups[i + 1].size());
+    if (std::ranges::count(pair, 0.0F) == std::ssize(pair))
+      std::copy_n(fresh.begin() + static_cast<std::ptrdiff_t>(groups[i].offset), pair.size(), pair.begin());
+  }
 }
 
 std::vector<float> LayeredNetwork::take_model(std::vector<float> numbers) {

@@ -191,6 +191,10 @@ TEST(AdaptedNetwork, TrainsAdaptersAloneAndStartsAtThePublicModel) {
   EXPECT_EQ(taken[4], 0.5F);
   EXPECT_EQ(taken[14], -2);
   EXPECT_EQ(std::vector<float>(again->model(taken).begin(), again->model(taken).end()), saved);
+  // Zeros, too, of a pair that is not all zeros.
+  std::fill(saved.begin() + 56, saved.begin() + 68, 0.0F);
+  const std::vector<float> half = again->take_model(saved);
+  EXPECT_EQ(std::ranges::count(std::span(half).first(12), 0.0F), 12);
 }
 
 TEST(AdaptedNetwork, MinMaxProblemsHaveNone) {

@@ -152,6 +152,30 @@ TEST_F(PythonRun, EndsWithTheLineOfAnExceptionAndWithoutItsWords) {
   }
 }
 
+// Handlers of logs keep the stream that they found, and types of exceptions may be named after a record.
+TEST_F(PythonRun, SaysNothingOfRecordsByStreamsOrTypesThatTheModuleMade) {
+  std::string text = read_file(path("pinball.py"));
+  const std::string from = "    r = residuals(w, X, y)\n";
+  text.replace(text.find(from), from.size(),
+               "    logging.warning('a label of %s', y[0])\n    taken.write(f'a label of {y[0]}\\n')\n"
+               "    if w[0] and y.max() > 0:\n"
+               "        raise type(f'a label of {y.max()}', (LookupError,), {})('x')\n" +
+                   from);
+  write("telling.py",
+        "import logging, sys\nlogging.basicConfig()\ntaken = sys.stderr\nprint('the module is read')\n" + text +
+            "\n\ndef synthetic(count, columns):\n    return np.ones((count, columns)), np.full(count, -9.0)\n");
+  const Outcome outcome = dpmpi(config(python("telling.py")) + "run");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_NE(outcome.output.find("the module is read"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("LookupError (its words are not shown"), std::string::npos) << outcome.output;
+  std::size_t told = 0, at = 0;
+  while ((at = outcome.output.find("a label of ", at)) != std::string::npos) {
+    EXPECT_EQ(outcome.output.substr(at += 11, 2), "-9") << outcome.output;
+    ++told;
+  }
+  EXPECT_GT(told, 0U) << "what is made up may be printed";
+}
+
 TEST_F(PythonRun, BeginsWithATrialOfTheLoss) {
   std::string text = read_file(path("pinball.py"));
   const std::string from = "    return np.where(r < 0, quantile - 1, quantile) * r\n";

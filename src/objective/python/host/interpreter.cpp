@@ -1,9 +1,13 @@
 #include "objective/python/host/interpreter.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 #include <xmmintrin.h>
 
+#include <array>
 #include <cstdlib>
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -54,6 +58,37 @@ void initialise() {
   check(Py_InitializeFromConfig(&config));
 }
 
+// Descriptors of Python's standard output and error, which are its own. So silence() turns them off for whoever
+// took the streams before, as handlers of logs do, and the program goes on writing to the process's.
+std::array<int, 2> outputs{-1, -1};
+constexpr std::array<const char*, 2> output_names{"stdout", "stderr"};
+
+void give_outputs() {
+  using namespace py::literals;
+  const py::module_ sys = py::module_::import("sys");
+  const py::object open = py::module_::import("io").attr("open");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i] = ::fcntl(static_cast<int>(i) + 1, F_DUPFD_CLOEXEC, 3);
+    if (outputs[i] < 0) outputs[i] = ::open("/dev/null", O_WRONLY | O_CLOEXEC);  // it is closed
+    const py::object stream =
+        open(outputs[i], "w", "buffering"_a = 1, "errors"_a = "backslashreplace", "closefd"_a = false);
+    const std::string name = output_names[i];
+    sys.attr(name.c_str()) = stream;
+    sys.attr(("__" + name + "__").c_str()) = stream;
+  }
+}
+
+/// The exception's type, or the first of Python's own among those that it comes from: a module may name its types
+/// after a record.
+std::string type_of(py::error_already_set& raised, RecordsAre records) {
+  const auto name = [](py::handle type) { return type.attr("__name__").cast<std::string>(); };
+  if (records != RecordsAre::private_) return name(raised.type());
+  const py::module_ builtins = py::module_::import("builtins");
+  for (const py::handle base : raised.type().attr("__mro__"))
+    if (const std::string own = name(base); py::getattr(builtins, own.c_str(), py::none()).is(base)) return own;
+  return "an exception";
+}
+
 void seed_random_numbers() {
   py::module_::import("random").attr("seed")(0);
   py::module_::import("numpy").attr("random").attr("seed")(0);
@@ -75,6 +110,7 @@ void start_interpreter() {
     stay_loaded();
     use_one_thread();
     initialise();
+    give_outputs();
     seed_random_numbers();
     return true;
   }();
@@ -84,19 +120,20 @@ void start_interpreter() {
 void silence() {
   static bool silent = false;
   if (std::exchange(silent, true)) return;
-  const py::module_ sys = py::module_::import("sys");
-  const py::object nowhere = py::module_::import("io").attr("open")("/dev/null", "w");
-  for (const char* const stream : {"stdout", "stderr", "__stdout__", "__stderr__"}) sys.attr(stream) = nowhere;
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) throw std::runtime_error("/dev/null cannot be opened, where a module's prints go");
+  for (const int output : outputs) ::dup3(nowhere, output, O_CLOEXEC);
+  ::close(nowhere);
 }
 
 std::string describe(py::error_already_set& raised, const std::string& file, RecordsAre records) {
   try {
     const int line = line_in(file, raised.trace());
     std::string text = line > 0 ? "line " + std::to_string(line) + ": " : "";
-    text += raised.type().attr("__name__").cast<std::string>();
+    text += type_of(raised, records);
     if (records == RecordsAre::private_) return text + " (its words are not shown: they may quote a record)";
-    return text + ": " + py::str(raised.value()).cast<std::string>();
-  } catch (py::error_already_set&) {
+    return text + ": " + py::str(raised.value()).attr("encode")("utf-8", "backslashreplace").cast<std::string>();
+  } catch (const std::exception&) {  // of Python, or of a conversion
     return "an exception that cannot be shown";
   }
 }
