@@ -4,6 +4,7 @@ Python sees what somebody sees who types the same command: exit code, standard o
 """
 
 import codecs
+import numbers
 import os
 import re
 import shutil
@@ -50,7 +51,7 @@ def environment(ranks: int = 1) -> Dict[str, str]:
 
 def launcher(ranks: int) -> List[str]:
     """What stands before the program: nothing for one rank, srun within a Slurm allocation, else mpirun."""
-    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
+    if isinstance(ranks, bool) or not isinstance(ranks, numbers.Integral) or ranks < 1:
         raise ConfigError(f"ranks is {ranks!r}, allowed: whole numbers from 1")
     if "SLURM_JOB_ID" in os.environ and shutil.which("srun"):
         return ["srun", "--mpi=pmix", "-n", str(ranks)]

@@ -120,7 +120,7 @@ def _bytes_of(X: Union[np.ndarray, Table], y: np.ndarray) -> int:
 
 def _blocks(ranks: int) -> Optional[int]:
     """Few records have one block, and every rank needs one."""
-    return None if ranks == 1 else 1 << (ranks - 1).bit_length()
+    return None if ranks == 1 else 1 << (int(ranks) - 1).bit_length()
 
 
 def _settings_of(objective: str, hidden: Sequence[int], records: int) -> Dict[str, Any]:

@@ -71,10 +71,13 @@ class Run:
         """
         lines = read_json_lines(self.path / "metrics.jsonl")
         names = list(dict.fromkeys(name for line in lines for name in line))
+        if len(names) * len(lines) > _MOST_METRICS or not all(_is_step(line.get("step")) for line in lines):
+            raise DataError(f"{self.path / 'metrics.jsonl'} holds what no run writes: over {_MOST_METRICS} numbers, or "
+                            "a line without its step")
         columns = {name: [line.get(name) for line in lines] for name in names}
         arrays = {name: np.array([np.nan if x is None else x for x in column], float)
                   for name, column in columns.items() if all(_is_number(x) for x in column)}
-        if "step" in arrays:
+        if lines:
             arrays["step"] = arrays["step"].astype(np.int64)
         return arrays
 
@@ -93,5 +96,13 @@ class Run:
         return webbrowser.open(report.as_uri())
 
 
+_MOST_METRICS = 10_000_000
+
+
+def _is_step(x: Any) -> bool:
+    return isinstance(x, int) and 0 <= x < 2**53
+
+
 def _is_number(x: Any) -> bool:
-    return x is None or (isinstance(x, (int, float)) and not isinstance(x, bool))
+    """Of float64: JSON knows larger ones."""
+    return x is None or (isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 2**1023)

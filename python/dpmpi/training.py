@@ -7,6 +7,7 @@ from typing import Any, Iterator, List, Optional, Union
 
 from . import _program
 from ._config import config_file, settings_of, texts_of
+from .errors import Error
 from .model.recipe import read_settings
 from .run import Run
 
@@ -34,7 +35,7 @@ def train(config: Config, ranks: int = 2, *, run_dir: Optional[PathLike] = None,
     with config_file(config) as path:
         sets = [*_sets(settings), "--set", f"run.dir={folder}", *_progress(show)]
         _program.follow(["--config", path, *sets], ranks, show)
-    return Run(folder)
+    return _finished(folder)
 
 
 def resume(run: Union[PathLike, Run], ranks: int = 2, *, settings: Optional["Mapping[str, Any]"] = None,
@@ -45,7 +46,7 @@ def resume(run: Union[PathLike, Run], ranks: int = 2, *, settings: Optional["Map
     """
     folder = Path(os.path.abspath(run.path if isinstance(run, Run) else run))
     _program.follow(["resume", str(folder), *_sets(settings), *_progress(show)], ranks, show)
-    return Run(folder)
+    return _finished(folder)
 
 
 def _sets(settings: Optional["Mapping[str, Any]"]) -> List[str]:
@@ -55,6 +56,14 @@ def _sets(settings: Optional["Mapping[str, Any]"]) -> List[str]:
 def _progress(show: bool) -> List[str]:
     how = "none" if not show else "bar" if _program.is_shown_live() else "lines"
     return ["--set", f"report.progress={how}"]
+
+
+def _finished(folder: Path) -> Run:
+    """A module with losses in Python can end the program as if all were well."""
+    run = Run(folder)
+    if not run.finished:
+        raise Error(f"the program ended without an error, and left no certificate in {folder}")
+    return run
 
 
 def _folder_of(config: Config) -> Path:

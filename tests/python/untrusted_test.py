@@ -25,6 +25,16 @@ class OfSomebodyElse(InFolder):
         self.run_ = self.train({"data.train": "x.npy,y.npy", "objective.name": "squared"})
         self.file = (self.run_.path / "model.safetensors").read_bytes()
 
+    def test_metrics_that_no_run_writes_are_an_error_soon(self):
+        file = self.run_.path / "metrics.jsonl"
+        for text in ("".join(f'{{"step": {i}, "n{i}": 1}}\n' for i in range(12_000)), '{"eval.loss": 1}\n',
+                     '{"step": 1e999}\n', f'{{"step": {2**70}}}\n'):
+            file.write_text(text)
+            with self.assertRaisesRegex(dpmpi.DataError, "what no run writes"):
+                self.run_.metrics
+        file.write_text(f'{{"step": 1, "eval.loss": {"9" * 400}, "epsilon": 1}}\n')
+        self.assertEqual(sorted(self.run_.metrics), ["epsilon", "step"])
+
     def test_run_directories_are_read_and_nothing_of_them_is_run(self):
         """Modules with the names of those that are imported stand in the run, and in its config."""
         mark = self.folder / "mark"

@@ -147,7 +147,8 @@ def _understood(file: ModelFile) -> Iterator[None]:
         yield
     except Error:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration, RecursionError,
+            MemoryError):
         raise DataError(f"{file.path}: its recipe, its columns and its tensors do not fit together") from None
 
 
