@@ -10,7 +10,7 @@ if(NOT version MATCHES "version 14\\.")
   message(STATUS "skipped: clang-format 14 is not installed")
   return()
 endif()
-file(GLOB_RECURSE sources RELATIVE "${root}" "${root}/src/*.?pp" "${root}/tests/*.?pp"
+file(GLOB_RECURSE sources RELATIVE "${root}" "${root}/src/*.?pp" "${root}/include/*.h*" "${root}/tests/*.?pp"
      "${root}/bench/*.?pp" "${root}/examples/*.?pp")
 execute_process(COMMAND "${program}" --dry-run -Werror ${sources} WORKING_DIRECTORY "${root}" RESULT_VARIABLE result
                 ERROR_VARIABLE complaints)

@@ -16,7 +16,8 @@
  *
  * What the privacy guarantee asks of a plugin: a record's loss depends on (w, record, label, parameters) only. It
  * must not depend on other records, on earlier calls, on time or on the machine, and it must write to no file.
- * dpmpi tries this on made-up records before a run, and cannot prove it. Functions must not throw, exit, or call MPI.
+ * dpmpi tries this on made-up records before a run, and cannot prove it. Functions must not throw, exit, or call
+ * MPI.
  */
 #include <stdint.h>
 
@@ -67,10 +68,11 @@ typedef struct dpmpi_plugin {
   void (*losses_at)(void* handle, const float* points, uint64_t many, const float* records, uint64_t stride,
                     uint64_t count, const float* labels, double* losses);
 
-  /* Scores of a record: 1, or the number of classes; NULL or 0: there are none. scores[i * outputs + k] = score k at
-   * w of record i: a prediction (real labels), above 0 for +1 (signs), largest for the class that is meant. */
+  /* Scores of a record: 1, or the number of classes; NULL or 0: there are none. scores[i * outputs + k] = score k
+   * at w of record i: a prediction (real labels), above 0 for +1 (signs), largest for the class that is meant. */
   uint64_t (*outputs)(const void* handle);
-  void (*scores)(void* handle, const float* w, const float* records, uint64_t stride, uint64_t count, float* scores);
+  void (*scores)(void* handle, const float* w, const float* records, uint64_t stride, uint64_t count,
+                 float* scores);
 
   /* Makes records and labels up that could be real ones, to try the plugin on: the same ones in every call, and
    * most with a finite loss. They come as normal numbers, which stay where this writes nothing. */

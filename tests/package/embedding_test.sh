@@ -10,6 +10,7 @@ trap 'rm -rf "$work"' EXIT
 
 cmake --install "$BUILD" --prefix "$work/prefix" >"$work/install.log"
 cp -r "$source/embedding" "$work/project"
+cp "$source/../comm/embedding_ranks.cpp" "$work/project/ranks.cpp"
 export PATH=$work/prefix/bin:$PATH
 dpmpi generate --output "$work/t.csv" --records 2000 --eval-records 400 >/dev/null
 printf '[data]\nblocks = 4\ntrain = %s\neval = %s\n[method]\nbatch = 100\nepochs = 5\nrate = 2\n[privacy]\nepsilon = 1\ndelta = 1e-5\n' \

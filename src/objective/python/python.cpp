@@ -61,6 +61,8 @@ class PythonBuilder : public LibraryBuilder {
     if (loaded_.library && loaded_.from == library()) return loaded_;
     const std::string source = read_module();
     check_digest(sha256(source));
+    if (source.find('\0') != source.npos)  // where Python would stop reading, and the digest goes on
+      throw ConfigError(fmt::format("the module {} is no text: it holds a zero byte", library()));
     const std::string text = fmt::format("{}\n{}\n{}", library(), parameters_, source);
     auto host = std::make_shared<PluginLibrary>(python_host(), fmt::format("module {}", library()), text);
     return loaded_ = {library(), text, std::move(host)};

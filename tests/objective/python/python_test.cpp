@@ -225,6 +225,7 @@ TEST_F(PythonTrial, NeedsRecordsWithALoss) {
 TEST_F(PythonModule, MessagesNameModuleLineAndReason) {
   EXPECT_TRUE(says(refusal("import numpy\n\n1 / 0\n"), "line 3: ZeroDivisionError: division by zero"));
   EXPECT_TRUE(says(refusal("def dim(:\n"), "SyntaxError"));
+  EXPECT_TRUE(says(refusal(with_dim(plain) + std::string("\0import os\n", 11)), "no text: it holds a zero byte"));
   EXPECT_TRUE(says(refusal("def dim(columns):\n    return 1\n"), "it has no function losses"));
   EXPECT_TRUE(says(refusal("dim = 3\ndef losses(w, X, y):\n    return X\n"), "dim is no function"));
   EXPECT_TRUE(
