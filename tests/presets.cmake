@@ -21,7 +21,8 @@ foreach(i RANGE ${last})
 endforeach()
 
 # 2. No target is strict by itself, and the option is off unless somebody asks for it.
-foreach(file CMakeLists.txt cmake/options.cmake cmake/unity.cmake tests/CMakeLists.txt tests/fuzz/CMakeLists.txt bench/CMakeLists.txt)
+foreach(file CMakeLists.txt cmake/options.cmake cmake/unity.cmake cmake/product.cmake
+        cmake/sanitized/CMakeLists.txt tests/CMakeLists.txt tests/fuzz/CMakeLists.txt bench/CMakeLists.txt)
   file(STRINGS "${root}/${file}" lines REGEX "-Werror")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES "BOOL:\\\${DPMPI_WERROR}>:-Werror>")

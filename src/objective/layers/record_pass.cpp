@@ -130,11 +130,11 @@ void RecordPass<T>::squares(std::span<double> out) const {
 }
 
 template <class T>
-void RecordPass<T>::scale(std::span<const double> factors) requires std::is_same_v<T, float> {
+void RecordPass<T>::scale(std::span<const double> factors) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     if (factors[l] == 1) continue;
-    const auto factor = scaled(1, static_cast<float>(factors[l]));
-    for (float& x : std::span(gradient_).subspan(layers_[l].first, layers_[l].size)) x = scaled(x, factor);
+    const T factor = scaled(T(1), static_cast<T>(factors[l]));
+    for (T& x : std::span(gradient_).subspan(layers_[l].first, layers_[l].size)) x = scaled(x, factor);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "objective/layers/sequence.hpp"
@@ -74,8 +73,8 @@ class RecordPass {
   std::size_t layers() const { return layers_.size(); }
   /// Writes the squared norms of gradient() in these layers.
   void squares(std::span<double> out) const;
-  /// Multiplies gradient() in each of them by a factor, which rounds to float32 as each product does.
-  void scale(std::span<const double> factors) requires std::is_same_v<T, float>;
+  /// Multiplies gradient() in each of them by a factor, which rounds as each product does.
+  void scale(std::span<const double> factors);
 
   /// Adds the dim() coordinates of gradient().
   void add_gradient(LatticeAccumulator& sum) const;

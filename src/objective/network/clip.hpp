@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <span>
 
@@ -15,9 +16,10 @@ namespace dpmpi {
 inline bool usable_square(double square) { return square < 0x1p500; }
 
 /// x * factor, and 0 in place of subnormal numbers, whose rounding is not relative to them.
-inline float scaled(float x, float factor) {
-  const float y = x * factor;
-  return std::fabs(y) < std::numeric_limits<float>::min() ? 0.0F : y;
+template <std::floating_point T>
+T scaled(T x, T factor) {
+  const T y = x * factor;
+  return std::fabs(y) < std::numeric_limits<T>::min() ? T(0) : y;
 }
 
 inline double shrink(double norm, double clip) { return norm > clip ? clip / norm : 1.0; }

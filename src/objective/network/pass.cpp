@@ -147,7 +147,7 @@ void MlpClippedGradient::scale_row(std::size_t row, std::span<const double> fact
   const std::size_t layers = shape_.layers(), slopes = loss_.slopes();
   for (std::size_t l = 0; l < layers; ++l) {
     if (factors[l] == 1) continue;
-    const float factor = scaled(1, static_cast<float>(factors[l]));
+    const float factor = scaled(1.0F, static_cast<float>(factors[l]));
     float* delta = pass_.network().delta(l + 1).row(row);
     for (std::size_t j = 0; j < shape_.width(l + 1); ++j) delta[j] = scaled(delta[j], factor);
   }
