@@ -54,6 +54,13 @@ inline std::int64_t multiple(double factor, double x, int shift) {
   return static_cast<std::int64_t>(rounded << shift);
 }
 
+/// sum += a * b, one rounding: between multiplication and addition stands nothing that could keep a compiler from
+/// fusing them, like a sanitizer's look at the address of the sum.
+inline void add_product(Eight& sum, const Eight& a, const Eight& b) {
+  const Eight before = sum, x = a, y = b;
+  sum = before + x * y;
+}
+
 inline double total(const Eight& sum) {
   return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
@@ -79,13 +86,13 @@ double row_dot(const T* row, std::span<const double> x, std::size_t features) {
   std::size_t j = 0;
   for (; j + lanes <= features; j += lanes) {
     load(x.data() + j, at);
-    sum += widen(row + j) * at;
+    add_product(sum, widen(row + j), at);
   }
   if (j < features) {
     double rest[lanes] = {};
     std::copy_n(x.data() + j, features - j, rest);
     load(rest, at);
-    sum += widen(row + j) * at;
+    add_product(sum, widen(row + j), at);
   }
   return total(sum);
 }
@@ -120,7 +127,7 @@ void sweep(const Tiles<T>& rows, const LatticeFactors& factors, std::int64_t* to
   const auto add_dots = [&](std::size_t j) {
     load(x + j, at);
 #pragma GCC unroll 8
-    for (std::size_t r = 0; r < tile_rows; ++r) dot[r] += widen(rows.next[r] + j) * at;
+    for (std::size_t r = 0; r < tile_rows; ++r) add_product(dot[r], widen(rows.next[r] + j), at);
   };
   const auto add_multiples = [&](std::size_t j) {
     Integers sum;
