@@ -152,6 +152,18 @@ LossPair reversed(const LossPair& pair) {
   return result;
 }
 
+// Both orders agree on H_1, and the slope jumps there: what lies in neither half has the loss 0. Cuts below 0 hold
+// it, those at 0 and above do not, and a grid with a point at 0 gives it that point.
+LossPair in_worse_order(const LossPair& pair) {
+  verify(pair.atoms.empty() && pair.infinite == 0, "a pair without atoms and infinite losses");
+  LossPair result;
+  result.cut = [forward = pair.cut, backward = reversed(pair).cut](double loss) {
+    return loss < 0 ? backward(loss) : forward(loss);
+  };
+  result.loss_error = pair.loss_error;
+  return result;
+}
+
 std::optional<double> gaussian_mu(const Mechanism& mechanism) {
   if (const auto* m = std::get_if<Gaussian>(&mechanism)) return 1 / m->noise_multiplier;
   if (const auto* m = std::get_if<PoissonGaussian>(&mechanism); m && m->sampling_rate == 1)
@@ -205,8 +217,15 @@ struct Pairs {
   DominatingPair operator()(const RepeatAndSelect&) const {
     refuse(mechanism, adjacency, "the best of several outputs has a bound on Renyi divergences only");
   }
-  DominatingPair operator()(const WorGaussian&) const {
-    refuse(mechanism, adjacency, "none is proven for sums over samples without replacement");
+  // A record that takes the drawn one's place may be as far from it as the other value is, and in one use from this
+  // value, in the next from that one. Where it always is on one side, one order counts.
+  DominatingPair operator()(const WorGaussian& m) const {
+    if (adjacency != Adjacency::replace_one)
+      refuse(mechanism, adjacency, "n and the size of a sample are the same in both datasets");
+    const LossPair full = gaussian_pair(1 / m.noise_multiplier);
+    if (m.batch == m.population) return {full};
+    const LossPair drawn = sampled_pair(full, static_cast<double>(m.batch) / static_cast<double>(m.population));
+    return {in_worse_order(drawn), true, drawn};
   }
   DominatingPair operator()(const HiddenState&) const {
     refuse(mechanism, adjacency, "its bounds hold outside of an event that takes a part of delta");

@@ -58,6 +58,10 @@ LossPair randomized_response_pair(double epsilon, double delta);
 LossPair bounded_range_pair(double epsilon);
 /// (Q, P). The pair must have no infinite losses.
 LossPair reversed(const LossPair& pair);
+/// H_gamma(P||Q) for gamma >= 1 and H_gamma(Q||P) below: dominates where neighbours may have either order of
+/// (P, Q), another one in every use. P{loss > 0} + Q{loss > 0} must be 1 at most, the rest is an atom at loss 0;
+/// no other atoms, no infinite losses.
+LossPair in_worse_order(const LossPair& pair);
 
 /// The pair of one use of a mechanism. Throws PrivacyError, naming event, adjacency and reason, if none is known.
 /// Not for those that merge exactly, gaussian_mu().

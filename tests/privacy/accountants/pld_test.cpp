@@ -429,11 +429,13 @@ TEST(PldAccountant, RefusesWithReasons) {
   };
   for (const Adjacency adjacency : {add_remove, replace_one})
     for (const Mechanism& m :
-         {Mechanism{Zcdp{.1}}, Mechanism{WorGaussian{100, 10, 2}}, Mechanism{DiscreteGaussian{2}},
-          Mechanism{PoissonDiscreteGaussian{.1, 2}}, Mechanism{WorDiscreteGaussian{100, 10, 2}}}) {
+         {Mechanism{Zcdp{.1}}, Mechanism{DiscreteGaussian{2}}, Mechanism{PoissonDiscreteGaussian{.1, 2}},
+          Mechanism{WorDiscreteGaussian{100, 10, 2}}}) {
       EXPECT_NE(message(m, adjacency).find(name(m)), std::string::npos);
       EXPECT_NE(message(m, adjacency).find(name(adjacency)), std::string::npos);
     }
+  EXPECT_NE(message(WorGaussian{100, 10, 2}, add_remove).find("the same in both"), std::string::npos);
+  EXPECT_EQ(message(WorGaussian{100, 10, 2}, replace_one), "accepted");
   EXPECT_EQ(message(PoissonLaplace{.1, 1}, add_remove), "accepted");
   EXPECT_NE(message(PoissonLaplace{.1, 1}, replace_one).find("replacement"), std::string::npos);
 }

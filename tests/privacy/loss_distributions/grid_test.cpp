@@ -36,6 +36,9 @@ std::vector<Named> pairs() {
       {"group that is nearly always drawn", group_pair({.97, 9, 12})},
       {"randomized response", randomized_response_pair(.7, 1e-3)},
       {"bounded range", bounded_range_pair(1.1)},
+      {"worse order", in_worse_order(sampled_pair(gaussian_pair(1), .01))},
+      {"worse order with little noise", in_worse_order(sampled_pair(gaussian_pair(4), .05))},
+      {"worse order with much noise", in_worse_order(sampled_pair(gaussian_pair(.2), .3))},
   };
   for (const char* name : {"sampled gaussian", "sharply sampled gaussian", "sampled laplace", "group",
                            "large group with little noise", "group that is nearly always drawn"}) {
@@ -121,6 +124,16 @@ TEST(LossPair, RangesReachNoFurtherThanLossesThatOccur) {
       EXPECT_LT(range.high, .1);
     }
   }
+}
+
+TEST(LossPair, TheWorseOrderHasTheLargerDivergence) {
+  for (const double mu : {.1, 1., 3.})
+    for (const double q : {.001, .1, .9}) {
+      const LossPair pair = sampled_pair(gaussian_pair(mu), q), worse = in_worse_order(pair), back = reversed(pair);
+      for (double loss = -3; loss < 3; loss += .0173)
+        EXPECT_NEAR(divergence(worse, loss), std::max(divergence(pair, loss), divergence(back, loss)), 1e-14)
+            << mu << ' ' << q << " at " << loss;
+    }
 }
 
 // The opposite pair at its definition, by the likelihood ratio at the cut.
