@@ -30,11 +30,16 @@ Real squared_mu(const Mechanism& mechanism) {
   if (std::holds_alternative<NonPrivate>(mechanism)) return infinity;
   const auto* group = std::get_if<PoissonGaussianGroup>(&mechanism);
   if (group && group->sampling_rate == 1) return squared_mu(drawn_together(*group));
+  if (const auto* run = std::get_if<CyclicPoissonGaussian>(&mechanism); run && run->sampling_rate == 1)
+    return static_cast<Real>(run->rounds()) * of_noise(run->noise_multiplier);
   std::string reason = "it is not a Gaussian on a query of all records";
   if (const auto* m = std::get_if<PoissonGaussian>(&mechanism)) {
     if (m->sampling_rate == 1) return of_noise(m->noise_multiplier);
     reason = fmt::format("sampling_rate is {}, and a mixture of Gaussians is exactly mu-GDP for no mu",
                          m->sampling_rate);
+  } else if (const auto* run = std::get_if<CyclicPoissonGaussian>(&mechanism)) {
+    reason = fmt::format("sampling_rate is {}, and a mixture of Gaussians is exactly mu-GDP for no mu",
+                         run->sampling_rate);
   } else if (std::holds_alternative<DiscreteGaussian>(mechanism)) {
     reason = "the trade-off function of the discrete Gaussian is not that of the continuous one";
   } else if (std::holds_alternative<HiddenState>(mechanism)) {

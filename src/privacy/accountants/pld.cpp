@@ -4,9 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "privacy/accountants/earlier.hpp"
 #include "privacy/events/mechanism_counts.hpp"
 #include "privacy/loss_distributions/compose.hpp"
 #include "privacy/loss_distributions/grid.hpp"
@@ -267,9 +270,15 @@ PldAccountant::~PldAccountant() = default;
 
 void PldAccountant::compose(const Event& event) {
   if (event.count == 0) return;
+  if (const auto rounds = rounds_of(event)) return compose(*rounds);
   auto found = uses_.find(event.mechanism);
   if (found == uses_.end()) {
     check(event, "event");
+    if (EarlierAccounting::on() && std::holds_alternative<WorGaussian>(event.mechanism))
+      throw PrivacyError(fmt::format(
+          "event wor_gaussian under {}: accountant pld has no dominating pair: none is proven for sums over samples "
+          "without replacement",
+          dpmpi::name(adjacency())));
     if (!std::holds_alternative<NonPrivate>(event.mechanism) && !gaussian_mu(event.mechanism))
       dominating_pair(event.mechanism, adjacency());  // or refuse
     found = uses_.emplace(event.mechanism, 0).first;

@@ -6,11 +6,13 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "privacy/accountants/earlier.hpp"
 #include "privacy/accountants/gdp.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/curves/rdp_curves.hpp"
@@ -40,6 +42,8 @@ std::optional<double> zcdp_rho(const Mechanism& mechanism) {
     return of_noise(m->noise_multiplier);
   if (const auto* m = std::get_if<PoissonGaussianGroup>(&mechanism); m && m->sampling_rate == 1)
     return zcdp_rho(drawn_together(*m));
+  if (const auto* m = std::get_if<CyclicPoissonGaussian>(&mechanism); m && m->sampling_rate == 1)
+    return static_cast<double>(m->rounds()) * of_noise(m->noise_multiplier);
   if (const auto* m = std::get_if<Tree>(&mechanism)) return of_gdp(tree_mu(*m));
   if (const auto* m = std::get_if<Gdp>(&mechanism)) return of_gdp(m->mu);
   if (const auto* m = std::get_if<HiddenState>(&mechanism); m && !m->sampled()) return of_gdp(composition_mu(*m));
@@ -52,8 +56,12 @@ namespace {
 template <class Wor>
 std::vector<double> wor_curve(const Wor& m, Adjacency adjacency, Orders orders) {
   require_replace_one(m, adjacency);
-  return wor_gaussian_curve(static_cast<double>(m.batch) / static_cast<double>(m.population), m.noise_multiplier,
-                            orders);
+  const double rate = static_cast<double>(m.batch) / static_cast<double>(m.population);
+  std::vector<double> curve = wor_gaussian_curve(rate, m.noise_multiplier, orders);
+  if (std::is_same_v<Wor, WorDiscreteGaussian> || EarlierAccounting::on()) return curve;
+  const std::vector<double> of_pair = sampled_gaussian_curve(rate, 1 / m.noise_multiplier, orders);
+  for (std::size_t i = 0; i < curve.size(); ++i) curve[i] = std::min(curve[i], of_pair[i]);
+  return curve;
 }
 
 // All events of a run of a RepeatAndSelect. What holds but for a part of delta has no place in its theorem.
@@ -120,6 +128,8 @@ std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, O
     return poisson_gaussian_curve(m->sampling_rate, m->noise_multiplier, adjacency, orders);
   if (const auto* m = std::get_if<PoissonGaussianGroup>(&mechanism))
     return rdp_curve(drawn_together(*m), adjacency, orders);
+  if (const auto* m = std::get_if<CyclicPoissonGaussian>(&mechanism))
+    return sum_of_curves({{m->round(), m->rounds()}}, adjacency, orders);
   if (const auto* m = std::get_if<PoissonDiscreteGaussian>(&mechanism))
     return poisson_discrete_gaussian_curve(m->sampling_rate, m->noise_multiplier, adjacency, orders);
   if (const auto* m = std::get_if<WorGaussian>(&mechanism)) return wor_curve(*m, adjacency, orders);

@@ -8,8 +8,9 @@
 // poisson_gaussian under add_remove: Mironov, Talwar and Zhang 2019 (arXiv:1908.10530); the direction "remove"
 // dominates (their Thm. 5). Under replace_one the pair (1-q) N(0, s^2) + q N(+-1, s^2), s = 2 z, dominates
 // (docs/theory/renyi.md).
-// wor_gaussian: Wang, Balle and Kasiviswanathan 2019 (arXiv:1808.00087), Thm. 9; between whole orders by convexity
-// of (a - 1) eps(a).
+// wor_gaussian: the divergence of its dominating pair (docs/theory/loss_distributions.md); or Wang, Balle and
+// Kasiviswanathan 2019 (arXiv:1808.00087), Thm. 9, between whole orders by convexity of (a - 1) eps(a), which
+// wor_discrete_gaussian has alone.
 
 #include <cstdint>
 #include <optional>

@@ -2,10 +2,12 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "privacy/accountants/earlier.hpp"
 #include "privacy/accountants/rdp.hpp"
 #include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/rdp_curves.hpp"
@@ -24,9 +26,10 @@ RdpAccountant::RdpAccountant(Adjacency adjacency, std::vector<double> orders)
 
 void RdpAccountant::compose(const Event& event) {
   if (event.count == 0) return;
+  if (const auto rounds = rounds_of(event)) return compose(*rounds);
   auto found = uses_.find(event.mechanism);
   if (found == uses_.end())
-    found = uses_.emplace(event.mechanism, Use{rdp_curve(event.mechanism, adjacency(), orders_), 0}).first;
+    found = uses_.emplace(event.mechanism, Use{rdp_curve(event.mechanism, adjacency(), orders_), 0, {}}).first;
   add_uses(found->second.count, event);
   stale_ = true;
 }
@@ -60,6 +63,23 @@ void RdpAccountant::refresh() const {
   stale_ = false;
 }
 
+// Lists of orders come again from line to line of a run's metrics, and a list gives a curve the same bits whatever
+// was asked before.
+std::vector<double> RdpAccountant::curve_at(std::span<const double> orders) const {
+  constexpr std::size_t most_lists = 64;
+  const std::vector<double> list(orders.begin(), orders.end());
+  std::vector<double> total(list.size(), 0.0);
+  for (const auto& [mechanism, use] : uses_) {
+    if (use.further.size() >= most_lists) use.further.clear();
+    auto found = use.further.find(list);
+    if (found == use.further.end())
+      found = use.further.emplace(list, rdp_curve(mechanism, adjacency(), list)).first;
+    const auto count = static_cast<double>(use.count);
+    for (std::size_t i = 0; i < list.size(); ++i) total[i] += count * found->second[i];
+  }
+  return total;
+}
+
 const std::vector<double>& RdpAccountant::curve() const {
   refresh();
   return total_;
@@ -76,6 +96,7 @@ struct RdpAccountant::Composed {
   std::vector<double> total;
   std::optional<double> rho;
   double failure = 0, distance = 0, uncoupled = 0;
+  CurveAt at = {};  // of `total`; empty where nothing but `total` is known
 
   // The smallest epsilon with delta_nearby(epsilon) + (1 + e^epsilon) distance <= delta: the least fixed point of
   // an increasing map, approached from below and confirmed.
@@ -119,14 +140,21 @@ struct RdpAccountant::Composed {
     const double lost = failure + uncoupled;
     const double left = lost == 0 ? delta : (delta - lost) / (1 - failure) * (1 - 0x1p-36);
     if (!(left > 0)) return {infinity, orders.back()};
-    return rho ? zcdp_to_epsilon(*rho, left) : rdp_to_epsilon(orders, total, left);
+    return rho ? zcdp_to_epsilon(*rho, left) : rdp_to_epsilon(orders, total, left, at);
   }
   double nearby_delta(const std::vector<double>& orders, double epsilon) const {
-    const double left = rho ? zcdp_to_delta(*rho, epsilon).value : rdp_to_delta(orders, total, epsilon).value;
+    const double left = rho ? zcdp_to_delta(*rho, epsilon).value : rdp_to_delta(orders, total, epsilon, at).value;
     if (failure == 0 && uncoupled == 0) return std::min(1.0, left);
     return std::min(1.0, (uncoupled + failure + (1 - failure) * left) * (1 + 0x1p-50));
   }
 };
+
+RdpAccountant::Composed RdpAccountant::as_seen() const {
+  refresh();
+  CurveAt at = [this](std::span<const double> orders) { return curve_at(orders); };
+  if (EarlierAccounting::on()) at = nullptr;
+  return {total_, rho_, failure_, distance_, 0, at};
+}
 
 bool RdpAccountant::hides_iterates() const {
   return std::any_of(uses_.begin(), uses_.end(),
@@ -161,8 +189,7 @@ RdpAccountant::Composed RdpAccountant::coupled(double failure, double delta) con
 }
 
 RdpConversion RdpAccountant::to_epsilon(double delta) const {
-  refresh();
-  const RdpConversion composed = Composed{total_, rho_, failure_, distance_}.to_epsilon(orders_, delta);
+  const RdpConversion composed = as_seen().to_epsilon(orders_, delta);
   if (!hides_iterates()) return composed;
   const RdpConversion by_coupling = coupled(failure_share * delta, delta).to_epsilon(orders_, delta);
   return by_coupling.value < composed.value ? by_coupling : composed;
@@ -172,8 +199,7 @@ double RdpAccountant::epsilon(double delta) const { return to_epsilon(delta).val
 double RdpAccountant::best_order(double delta) const { return to_epsilon(delta).order; }
 
 double RdpAccountant::delta(double epsilon) const {
-  refresh();
-  const double composed = Composed{total_, rho_, failure_, distance_}.to_delta(orders_, epsilon);
+  const double composed = as_seen().to_delta(orders_, epsilon);
   if (!hides_iterates()) return composed;
   return least_delta_over_failures(composed, [&](double failure) {
     return coupled(failure, std::min(0.5, failure / failure_share)).to_delta(orders_, epsilon);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -14,11 +15,13 @@ namespace dpmpi {
 
 /// Renyi differential privacy (Mironov 2017): curves add per order. Uses of one mechanism are counted, not summed,
 /// so the result depends neither on the order of the events nor on how they are grouped into lines. Where all
-/// curves are linear in the order (zcdp_rho) the conversion takes the best real order, else the best of orders().
+/// curves are linear in the order (zcdp_rho) the conversion takes the best real order, else the best of orders()
+/// and of further ones around that.
 class RdpAccountant final : public Accountant {
  public:
-  explicit RdpAccountant(Adjacency adjacency);                     ///< on rdp_orders()
-  RdpAccountant(Adjacency adjacency, std::vector<double> orders);  ///< each > 1 and <= rdp_largest_order
+  explicit RdpAccountant(Adjacency adjacency);  ///< on rdp_orders()
+  /// Orders ascend, each > 1 and <= rdp_largest_order.
+  RdpAccountant(Adjacency adjacency, std::vector<double> orders);
 
   std::string_view name() const override { return "rdp"; }
   using Accountant::compose;
@@ -43,9 +46,12 @@ class RdpAccountant final : public Accountant {
   struct Use {
     std::vector<double> curve;  // of one use
     std::uint64_t count = 0;
+    mutable std::map<std::vector<double>, std::vector<double>> further;  // of one use at other lists of orders
   };
   struct Composed;
   void refresh() const;
+  std::vector<double> curve_at(std::span<const double> orders) const;
+  Composed as_seen() const;
   bool hides_iterates() const;
   Composed coupled(double failure, double delta) const;
   RdpConversion to_epsilon(double delta) const;

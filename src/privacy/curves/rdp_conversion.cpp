@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <boost/math/tools/minima.hpp>
 
@@ -49,28 +50,79 @@ RdpConversion best_real_order(Bound bound) {
 
 }  // namespace
 
-RdpConversion rdp_to_epsilon(std::span<const double> orders, std::span<const double> curve, double delta) {
-  verify(delta > 0 && delta < 1, "delta in (0, 1)");
-  RdpConversion best{infinity, orders.empty() ? 0 : orders.back()};
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    const double a = orders[i];
-    if (curve[i] == 0) return {0, a};  // a divergence of zero: the outputs have the same law
-    const double epsilon = epsilon_at(a, curve[i], delta);
-    if (epsilon < best.value) best = {epsilon, a};
+namespace {
+
+// The smallest bound so far, and the neighbours of its order.
+struct Best {
+  RdpConversion found;
+  double below, above;
+
+  template <class Bound>
+  void take(std::span<const double> orders, std::span<const double> curve, Bound bound) {
+    for (std::size_t i = 0; i < orders.size(); ++i)
+      if (const double value = bound(orders[i], curve[i]); value < found.value) found = {value, orders[i]};
+    const auto here = std::ranges::lower_bound(orders, found.order),
+               next = std::ranges::upper_bound(orders, found.order);
+    if (here != orders.begin()) below = *(here - 1);
+    if (next != orders.end()) above = *next;
   }
-  return {epsilon_outward(best.value), best.order};
+  // Even in log(a - 1).
+  std::vector<double> orders_between(int number) const {
+    const double first = std::log(below - 1), last = std::log(above - 1);
+    std::vector<double> between;
+    for (int k = 1; k <= number; ++k) between.push_back(1 + std::exp(first + (last - first) * k / (number + 1)));
+    return between;
+  }
+};
+
+constexpr int rounds = 3, orders_a_round = 8;
+
+// `start` needs no order. Every order gives a valid bound, so the search decides about tightness only.
+template <class Bound>
+RdpConversion least_over(std::span<const double> orders, std::span<const double> curve, double start,
+                         const CurveAt& at, Bound bound) {
+  if (orders.empty()) return {start, 0};
+  Best best{{start, orders.back()}, orders.front(), orders.back()};
+  best.take(orders, curve, bound);
+  for (int round = 0; at && best.found.value < start && round < rounds; ++round) {
+    const std::vector<double> between = best.orders_between(orders_a_round);
+    best.take(between, at(between), bound);
+  }
+  return best.found;
+}
+
+// An order at which the divergence is 0: the outputs have the same law.
+std::optional<double> order_that_tells_nothing(std::span<const double> orders, std::span<const double> curve) {
+  const auto none = std::ranges::find(curve, 0.0);
+  return none == curve.end() ? std::nullopt : std::optional(orders[static_cast<std::size_t>(none - curve.begin())]);
+}
+
+}  // namespace
+
+RdpConversion rdp_to_epsilon(std::span<const double> orders, std::span<const double> curve, double delta,
+                             const CurveAt& at) {
+  verify(delta > 0 && delta < 1, "delta in (0, 1)");
+  if (const auto order = order_that_tells_nothing(orders, curve)) return {0, *order};
+  const auto [value, order] = least_over(
+      orders, curve, infinity, at, [=](double a, double divergence) { return epsilon_at(a, divergence, delta); });
+  return {epsilon_outward(value), order};
+}
+
+RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const double> curve, double epsilon,
+                           const CurveAt& at) {
+  verify(epsilon >= 0, "epsilon >= 0");
+  if (const auto order = order_that_tells_nothing(orders, curve)) return {0, *order};
+  const auto [value, order] = least_over(
+      orders, curve, 0, at, [=](double a, double divergence) { return log_delta_at(a, divergence, epsilon); });
+  return {delta_outward(value), order};
+}
+
+RdpConversion rdp_to_epsilon(std::span<const double> orders, std::span<const double> curve, double delta) {
+  return rdp_to_epsilon(orders, curve, delta, {});
 }
 
 RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const double> curve, double epsilon) {
-  verify(epsilon >= 0, "epsilon >= 0");
-  RdpConversion best{0, orders.empty() ? 0 : orders.back()};  // of log delta
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    const double a = orders[i];
-    if (curve[i] == 0) return {0, a};
-    const double log_delta = log_delta_at(a, curve[i], epsilon);
-    if (log_delta < best.value) best = {log_delta, a};
-  }
-  return {delta_outward(best.value), best.order};
+  return rdp_to_delta(orders, curve, epsilon, {});
 }
 
 RdpConversion zcdp_to_epsilon(double rho, double delta) {

@@ -1,6 +1,7 @@
 #pragma once
 // Renyi curves: the orders at which they are known, and the (epsilon, delta) that they give. All are upper bounds.
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,15 @@ struct RdpConversion {
 RdpConversion rdp_to_epsilon(std::span<const double> orders, std::span<const double> curve, double delta);
 /// The same bound solved for delta; at most 1. epsilon >= 0.
 RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const double> curve, double epsilon);
+
+/// A curve at any orders in (1, rdp_largest_order], ascending.
+using CurveAt = std::function<std::vector<double>(std::span<const double> orders)>;
+/// The same two where further orders can be had: in three rounds, eight between the neighbours of the best one so
+/// far. `orders` ascend.
+RdpConversion rdp_to_epsilon(std::span<const double> orders, std::span<const double> curve, double delta,
+                             const CurveAt& at);
+RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const double> curve, double epsilon,
+                           const CurveAt& at);
 
 /// The same two for the curve rho a, at the best real order.
 RdpConversion zcdp_to_epsilon(double rho, double delta);

@@ -42,6 +42,7 @@ constexpr std::size_t most_releases = 4096, most_events_of_run = 4096;
 constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "poisson_gaussian",
                                                 "poisson_gaussian_group",
+                                                "cyclic_poisson_gaussian",
                                                 "wor_gaussian",
                                                 "discrete_gaussian",
                                                 "poisson_discrete_gaussian",
@@ -98,6 +99,11 @@ void for_each_member(M& m, Visit&& visit) {
   if constexpr (requires { m.population; }) {
     visit("population", m.population, natural);
     visit("batch", m.batch, natural);
+  }
+  if constexpr (requires { m.groups; }) {
+    visit("steps", m.steps, natural);
+    visit("groups", m.groups, natural);
+    visit("band", m.band, natural);
   }
   if constexpr (requires { m.sampling_rate; }) visit("sampling_rate", m.sampling_rate, rate);
   if constexpr (requires { m.records; }) visit("records", m.records, group_size);
@@ -403,6 +409,12 @@ void check(const Event& event, std::string_view where) {
           if (m.batch > m.population)
             refuse(where, "batch", fmt::format("{}", m.batch),
                    fmt::format("a whole number from 1 to the population, {}", m.population));
+        if constexpr (requires { m.groups; })
+          if (m.band > m.groups)
+            refuse(where, "band", fmt::format("{}", m.band),
+                   fmt::format("a whole number from 1 to the number of groups, {}: a row that sees two steps of a "
+                               "group has no bound",
+                               m.groups));
         if constexpr (requires { m.strategy; })
           if (m.strategy == Strategy::banded && m.band > m.leaves)
             refuse(where, "band", fmt::format("{}", m.band),

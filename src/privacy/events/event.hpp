@@ -53,6 +53,24 @@ struct PoissonGaussianGroup {
 
   static constexpr std::uint64_t most_records = 1024;
 };
+/// Sums over time with banded noise, on samples that are drawn group by group (Choquette-Choo et al. 2023,
+/// arXiv:2306.08153). Every record is in one of `groups` groups, which depend on no record's values. Step t draws
+/// from group t mod groups, every record of it independently with probability `sampling_rate`. Row t of a
+/// lower-triangular strategy sees the steps t - band + 1 to t, and what is released are the rows, each with noise.
+/// `count` of the event is the number of such runs.
+struct CyclicPoissonGaussian {
+  std::uint64_t steps = 0;      ///< >= 1
+  std::uint64_t groups = 1;     ///< >= 1
+  std::uint64_t band = 1;       ///< 1..groups: a row sees one step of a group at most
+  double sampling_rate = 0;     ///< in (0, 1]
+  double noise_multiplier = 0;  ///< noise std of a row, over a step's L2 sensitivity times the longest column
+  auto operator<=>(const CyclicPoissonGaussian&) const = default;
+
+  /// How often a run draws from a record's group, at most.
+  std::uint64_t rounds() const { return steps / groups + (steps % groups == 0 ? 0 : 1); }
+  /// What one of them tells of the record (docs/theory/cyclic_samples.md).
+  PoissonGaussian round() const { return {sampling_rate, noise_multiplier}; }
+};
 /// Gaussian noise on a query of a uniform sample of exactly `batch` among `population` records, without
 /// replacement.
 struct WorGaussian {
@@ -201,9 +219,10 @@ struct NonPrivate {
 };
 
 /// One mechanism. Ordered, so that it can be the key of a map of counts.
-using Mechanism = std::variant<Gaussian, PoissonGaussian, PoissonGaussianGroup, WorGaussian, DiscreteGaussian,
-                               PoissonDiscreteGaussian, WorDiscreteGaussian, Laplace, PoissonLaplace, Tree,
-                               HiddenState, Zcdp, Gdp, Exponential, ApproxDp, RepeatAndSelect, NonPrivate>;
+using Mechanism =
+    std::variant<Gaussian, PoissonGaussian, PoissonGaussianGroup, CyclicPoissonGaussian, WorGaussian,
+                 DiscreteGaussian, PoissonDiscreteGaussian, WorDiscreteGaussian, Laplace, PoissonLaplace, Tree,
+                 HiddenState, Zcdp, Gdp, Exponential, ApproxDp, RepeatAndSelect, NonPrivate>;
 
 /// Its name in files: "gaussian", "poisson_gaussian", ...
 std::string_view name(const Mechanism& mechanism);

@@ -28,6 +28,10 @@ struct SeenByGroup {
       throw PrivacyError(
           "nothing is known of hidden_state events for groups: convert its epsilon and delta yourself, k epsilon and "
           "delta (e^(k epsilon) - 1) / (e^epsilon - 1)");
+    } else if constexpr (requires { m.groups; }) {
+      throw PrivacyError(
+          "nothing is known of cyclic_poisson_gaussian events for groups: who has several records may have them in "
+          "several groups of the run, whose steps share rows");
     } else if constexpr (requires { m.law; }) {
       seen.run = of_group(m.run, static_cast<std::uint64_t>(k));
     } else if constexpr (requires { m.population; }) {

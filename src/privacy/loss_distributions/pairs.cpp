@@ -227,6 +227,9 @@ struct Pairs {
     const LossPair drawn = sampled_pair(full, static_cast<double>(m.batch) / static_cast<double>(m.population));
     return {in_worse_order(drawn), true, drawn};
   }
+  DominatingPair operator()(const CyclicPoissonGaussian&) const {
+    refuse(mechanism, adjacency, "its rounds have one each");
+  }
   DominatingPair operator()(const HiddenState&) const {
     refuse(mechanism, adjacency, "its bounds hold outside of an event that takes a part of delta");
   }

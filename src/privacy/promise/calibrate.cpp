@@ -39,28 +39,30 @@ RdpAccountant composed(const Problem& problem, double x, std::vector<double> ord
 }
 
 // Fewer orders give a larger epsilon, hence a value that keeps the target. Solve on a coarse grid, then around the
-// order that is best on the full one, until that order is among those solved for.
+// order that is best on the full one, until that order and its neighbours are among those solved for.
 std::optional<double> solve_by_rdp(const Problem& problem) {
   const auto solve = [&](const std::vector<double>& orders, std::optional<double> near) {
     return problem.solve([&](double x) { return composed(problem, x, orders).epsilon(problem.target.delta); },
                          near);
   };
   const std::vector<double>& all = rdp_orders();
-  std::vector<double> orders;
-  for (std::size_t i = 0; i < all.size(); i += 1 + i / 8) orders.push_back(all[i]);
-  orders.push_back(all.back());
-  auto x = solve(orders, std::nullopt);
+  std::vector<double> coarse;
+  for (std::size_t i = 0; i < all.size(); i += 1 + i / 8) coarse.push_back(all[i]);
+  coarse.push_back(all.back());
+  auto x = solve(coarse, std::nullopt);
   if (!x) return solve(all, std::nullopt);
+  std::ptrdiff_t first = 0, last = -1;
   for (int round = 0; round < 8; ++round) {
     const double best = composed(problem, *x, all).best_order(problem.target.delta);
-    if (std::find(orders.begin(), orders.end(), best) != orders.end()) break;
-    const auto at = std::find(all.begin(), all.end(), best) - all.begin();
-    if (at == std::ssize(all)) break;  // a real order: linear curves are converted without a grid
-    orders.assign(all.begin() + std::max<std::ptrdiff_t>(0, at - 4),
-                  all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), at + 5));
-    x = solve(orders, x);
+    const auto at = std::min(std::ranges::lower_bound(all, best) - all.begin(), std::ssize(all) - 1);
+    const auto below = std::max<std::ptrdiff_t>(0, at - 2), above = std::min(std::ssize(all) - 1, at + 2);
+    if (first <= below && above <= last) break;
+    first = std::max<std::ptrdiff_t>(0, at - 4), last = std::min(std::ssize(all) - 1, at + 4);
+    x = solve({all.begin() + first, all.begin() + last + 1}, x);
+    if (!x) return solve(all, std::nullopt);
   }
-  return x;
+  const bool kept = composed(problem, *x, all).epsilon(problem.target.delta) <= problem.target.epsilon;
+  return kept ? x : solve(all, x);
 }
 
 // Epsilon by one accountant; infinity where it has no bound for the events. Remembers.

@@ -23,8 +23,9 @@ double growth(std::uint64_t size, double epsilon) {
 
 /// Noise that is drawn in double precision.
 template <class M>
-concept DrawnInDouble = std::same_as<M, Gaussian> || std::same_as<M, PoissonGaussian> ||
-    std::same_as<M, PoissonGaussianGroup> || std::same_as<M, WorGaussian> || std::same_as<M, Tree>;
+concept DrawnInDouble =
+    std::same_as<M, Gaussian> || std::same_as<M, PoissonGaussian> || std::same_as<M, PoissonGaussianGroup> ||
+    std::same_as<M, CyclicPoissonGaussian> || std::same_as<M, WorGaussian> || std::same_as<M, Tree>;
 
 /// A hundred times the probability that such noise, which ends at resolved_radius, is where it cannot hide a group,
 /// whose shift is `size` times as long as that of one: no smaller delta can be promised (run/plan has the same
@@ -34,7 +35,8 @@ double least_delta(const std::vector<Event>& events, std::uint64_t size) {
   for (const Event& event : events)
     std::visit(
         [&]<class M>(const M& m) {
-          const auto count = static_cast<double>(event.count);
+          auto count = static_cast<double>(event.count);
+          if constexpr (requires { m.rounds(); }) count *= static_cast<double>(m.rounds());
           if constexpr (requires { m.sampling_rate; } && DrawnInDouble<M>) {
             PoissonGaussianGroup group{m.sampling_rate, m.noise_multiplier, size};
             if constexpr (requires { m.records; }) group.records *= m.records;

@@ -18,6 +18,7 @@
 #include "core/errors.hpp"
 #include "core/files/digest.hpp"
 #include "core/files/untrusted_json.hpp"
+#include "privacy/accountants/earlier.hpp"
 #include "privacy/curator/planned_lines.hpp"
 #include "privacy/events/ledger.hpp"
 #include "privacy/events/planned_events.hpp"
@@ -131,13 +132,15 @@ class Verification {
     if (!run_.derived) {
       compare_before_planning();
       plan_again();
+      if (own_.plan_json != run_.plan.value) plan_as_earlier_versions();
     }
     same(found_.place, run_.plan.value, run_.derived->plan_json, "config.ini");
     refuse_other_writing(found_.place, run_.plan);
     found_.good(
         found_.place,
-        fmt::format("planned again from config.ini: the same events, noise and promise, epsilon {} at delta {}",
-                    run_.plan.value["epsilon"].dump(), run_.plan.value["delta"].dump()));
+        fmt::format("planned again from config.ini: the same events, noise and promise, epsilon {} at delta {}{}",
+                    run_.plan.value["epsilon"].dump(), run_.plan.value["delta"].dump(),
+                    earlier_ ? ", by the bounds of an earlier version, which are no smaller" : ""));
     public_facts(*run_.config, run_.plan.value, "");
     if (run_.trainings) public_facts(*run_.config->trainer(), run_.plan.value["training"], "training.");
   }
@@ -187,6 +190,20 @@ class Verification {
                                 "proportion to the model or checkpoint that is here",
                                 (always + each_byte * kept) / file_limit::mebibyte)};
     }
+    run_.derived = &own_;
+  }
+  // Bounds become smaller from version to version, and the larger ones are as valid. Where these do not give the
+  // plan either, it is compared with today's.
+  void plan_as_earlier_versions() {
+    DerivedRun today = std::exchange(own_, {});
+    earlier_.emplace();
+    try {
+      plan_again();
+      if (own_.plan_json == run_.plan.value) return;
+    } catch (const std::exception&) {  // has no such plan
+    }
+    earlier_.reset();
+    own_ = std::move(today);
     run_.derived = &own_;
   }
   // What a file really fills: a hole in it is no parameter.
@@ -322,6 +339,7 @@ class Verification {
   VerifiedSoFar run_;
   std::optional<Checkpoint> checkpoint_;
   DerivedRun own_;
+  std::optional<EarlierAccounting> earlier_;  // whose bounds the plan has, and all that follows
 };
 
 void check_folder(const std::string& run) {

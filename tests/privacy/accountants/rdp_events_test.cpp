@@ -370,7 +370,7 @@ TEST(DiscreteGaussianRdp, AgainstTheContinuousBounds) {
     } else {  // chords
       EXPECT_GT(discrete, continuous);
     }
-    EXPECT_EQ(rdp(WorDiscreteGaussian{1000, 20, 1.4}, a, replace_one),
+    EXPECT_GT(rdp(WorDiscreteGaussian{1000, 20, 1.4}, a, replace_one),
               rdp(WorGaussian{1000, 20, 1.4}, a, replace_one));
   }
   EXPECT_THROW(rdp(WorDiscreteGaussian{1000, 20, 1.4}, 2), PrivacyError);
@@ -389,6 +389,7 @@ TEST(RdpCurve, KnowsEveryMechanism) {
   const Mechanism mechanisms[] = {Gaussian{1},
                                   PoissonGaussian{0.1, 1},
                                   PoissonGaussianGroup{0.1, 3, 3},
+                                  CyclicPoissonGaussian{9, 3, 2, 0.1, 1},
                                   WorGaussian{100, 10, 1},
                                   DiscreteGaussian{1},
                                   PoissonDiscreteGaussian{0.1, 1},
@@ -413,7 +414,7 @@ TEST(RdpCurve, KnowsEveryMechanism) {
     RdpAccountant accountant(replace_one);
     accountant.compose({mechanism, 3});
     if (std::isfinite(before)) {
-      EXPECT_NEAR(accountant.delta(accountant.epsilon(1e-3)), 1e-3, 1e-12) << name(mechanism);
+      EXPECT_NEAR(accountant.delta(accountant.epsilon(1e-3)), 1e-3, 1e-7) << name(mechanism);  // other orders
     }
   }
 }

@@ -16,6 +16,7 @@
 
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
+#include "privacy/accountants/earlier.hpp"
 #include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/mnist_run.hpp"
 #include "privacy/promise/guarantee.hpp"
@@ -68,6 +69,7 @@ const Unknown& unknown_called(std::string_view name) {
 using test::mnist_delta, test::mnist_rate;
 
 TEST(Calibrate, PublishedMultipliers) {
+  const EarlierAccounting by_a_list_of_orders;
   const struct {
     double epsilon, descent_ascent, thirds[2], shares[3];
   } rows[] = {
@@ -137,6 +139,7 @@ TEST(Calibrate, SlowPublishedMultipliersByPrivacyLossDistributions) {
 }
 
 TEST(Calibrate, PublishedMultipliersOfOtherTasks) {
+  const EarlierAccounting by_a_list_of_orders;
   const struct {
     double epsilon, rate, delta, steps, descent_ascent, primal, dual;
   } rows[] = {
@@ -170,6 +173,7 @@ TEST(Calibrate, PublishedMultipliersOfCritics) {
   const double published[][2] = {{8, 0.673984}, {16, 0.554972}, {32, 0.465691}};
   for (const auto& [epsilon, expected] : published) {
     const auto epsilon_of_whole_orders = [&](double z) {
+      const EarlierAccounting no_others;
       RdpAccountant accountant(Adjacency::add_remove, whole);
       accountant.compose(plan(z));
       return accountant.epsilon(mnist_delta);
@@ -179,6 +183,20 @@ TEST(Calibrate, PublishedMultipliersOfCritics) {
     EXPECT_LE(z, expected + 1.1e-6);
     EXPECT_GE(z, 0.97 * expected);
   }
+}
+
+// Real orders take up to 2 % off the noise that a list asks for, and never add to it.
+TEST(Calibrate, RealOrdersNeedLessNoise) {
+  for (const double epsilon : {.5, 2., 10., 40.})
+    for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
+      const PrivacyTarget target{epsilon, 1e-6, adjacency};
+      const EventsOf plan = descent_ascent(mnist_rate, 2344);
+      const double z = calibrated(plan, target);
+      const EarlierAccounting by_a_list_of_orders;
+      const double listed = calibrate_noise(plan, target, "rdp").value;
+      EXPECT_LE(z, listed);
+      EXPECT_GE(z, .98 * listed);
+    }
 }
 
 TEST(Calibrate, KeepsTargetsOfEverySize) {

@@ -15,6 +15,7 @@
 
 #include "core/errors.hpp"
 #include "data/synthetic/generate.hpp"
+#include "privacy/accountants/earlier.hpp"
 #include "run/directory/files.hpp"
 #include "run/train/train.hpp"
 #include "support/process.hpp"
@@ -101,6 +102,29 @@ TEST_F(Verify, FinishedRuns) {
   ASSERT_EQ(items.size(), 7u);
   for (const auto& item : items) EXPECT_EQ(item.state, State::good) << item.place << ": " << item.detail;
   EXPECT_EQ(items.back().place, "model.safetensors");
+}
+
+// Whose bounds are larger and as valid: plan, certificate and metrics are compared with those.
+TEST_F(Verify, RunsOfEarlierVersions) {
+  const std::string earlier = folder() + "/earlier", fixed_size = folder() + "/fixed_size";
+  {
+    const EarlierAccounting then;
+    ASSERT_EQ(run(earlier, {}), ExitCode::done);
+    ASSERT_EQ(run(fixed_size, {"method.sampling=wor", "privacy.adjacency=replace_one", "privacy.accountant=best"}),
+              ExitCode::done);
+  }
+  for (const std::string& directory : {earlier, fixed_size}) {
+    int said = 0;
+    for (const VerifiedItem& item : checked(directory)) {
+      EXPECT_EQ(item.state, State::good) << directory << ' ' << item.place << ": " << item.detail;
+      said += item.detail.find("an earlier version") != item.detail.npos;
+    }
+    EXPECT_EQ(said, 1) << directory;
+    EXPECT_EQ(bad_after(directory, "certificate.json", replace("\"epsilon\": ", "\"epsilon\": 0")),
+              "certificate.json");
+  }
+  for (const VerifiedItem& item : checked(finished()))
+    EXPECT_EQ(item.detail.find("an earlier version"), item.detail.npos) << item.place;
 }
 
 TEST_F(Verify, StoppedRunsSayWhatIsNotThereYet) {
