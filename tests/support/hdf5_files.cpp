@@ -104,6 +104,44 @@ void NewHdf5::add_words(const std::string& name, const std::vector<std::string>&
   H5Dclose(dataset), H5Sclose(space), H5Tclose(type);
 }
 
+void NewHdf5::add_fixed_words(const std::string& name, const std::vector<std::string>& words, std::size_t length,
+                              bool blanks) {
+  std::string bytes;
+  for (std::string word : words) {
+    word.resize(length, blanks ? ' ' : '\0');
+    bytes += word;
+  }
+  const hid_t type = done(H5Tcopy(H5T_C_S1)), space = space_of({words.size()});
+  H5Tset_size(type, length);
+  H5Tset_strpad(type, blanks ? H5T_STR_SPACEPAD : H5T_STR_NULLPAD);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  const hid_t dataset = done(H5Dcreate2(file_, name.c_str(), type, space, with_groups_, H5P_DEFAULT, H5P_DEFAULT));
+  done(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
+  H5Dclose(dataset), H5Sclose(space), H5Tclose(type);
+}
+
+void NewHdf5::add_integers(const std::string& name, const std::vector<std::uint64_t>& numbers) {
+  const hid_t space = space_of({numbers.size()});
+  const hid_t dataset =
+      done(H5Dcreate2(file_, name.c_str(), H5T_STD_U64LE, space, with_groups_, H5P_DEFAULT, H5P_DEFAULT));
+  done(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()));
+  H5Dclose(dataset), H5Sclose(space);
+}
+
+void NewHdf5::add_people(const std::string& name, const std::vector<std::string>& members,
+                         const std::vector<Person>& people) {
+  const hid_t any = done(H5Tcopy(H5T_C_S1)), eight = done(H5Tcopy(H5T_C_S1));
+  H5Tset_size(any, H5T_VARIABLE), H5Tset_size(eight, sizeof Person::name);
+  const hid_t type = done(H5Tcreate(H5T_COMPOUND, sizeof(Person)));
+  H5Tinsert(type, members.at(0).c_str(), HOFFSET(Person, number), H5T_NATIVE_DOUBLE);
+  H5Tinsert(type, members.at(1).c_str(), HOFFSET(Person, word), any);
+  H5Tinsert(type, members.at(2).c_str(), HOFFSET(Person, name), eight);
+  const hid_t space = space_of({people.size()});
+  const hid_t dataset = done(H5Dcreate2(file_, name.c_str(), type, space, with_groups_, H5P_DEFAULT, H5P_DEFAULT));
+  done(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, people.data()));
+  H5Dclose(dataset), H5Sclose(space), H5Tclose(type), H5Tclose(eight), H5Tclose(any);
+}
+
 void NewHdf5::add_table(const std::string& name, const std::vector<std::pair<std::string, std::string>>& members,
                         const std::vector<double>& numbers) {
   std::size_t bytes = 0;

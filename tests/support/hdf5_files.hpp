@@ -35,6 +35,19 @@ class NewHdf5 {
     add(name, type, shape, numbers, {});
   }
   void add_words(const std::string& name, const std::vector<std::string>& words);
+  /// Words of a fixed length, each behind it what pads it: zeros, or blanks.
+  void add_fixed_words(const std::string& name, const std::vector<std::string>& words, std::size_t length,
+                       bool blanks = false);
+  /// Unsigned integers of 64 bits, all digits.
+  void add_integers(const std::string& name, const std::vector<std::uint64_t>& numbers);
+  /// A dataset of compound elements: a number, a text of any length and one of 8 bytes, all under these names.
+  struct Person {
+    double number = 0;
+    const char* word = nullptr;
+    char name[8] = {};
+  };
+  void add_people(const std::string& name, const std::vector<std::string>& members,
+                  const std::vector<Person>& people);
   /// A dataset of compound elements with members (name, type), row by row.
   void add_table(const std::string& name, const std::vector<std::pair<std::string, std::string>>& members,
                  const std::vector<double>& numbers);

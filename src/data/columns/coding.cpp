@@ -21,6 +21,9 @@ class NumberCoding final : public ColumnCoding {
     double x = 0;
     if (!to_number(field, decimal_comma_, x))
       throw Malformed(decimal_comma_ ? "is not a finite number with a decimal comma" : "is not a finite number");
+    return of_number(x);
+  }
+  CodedField of_number(double x) const override {
     if (rule_.low) x = std::clamp(x, *rule_.low, *rule_.high);
     return {0, (x - rule_.center) / rule_.width};
   }
@@ -83,6 +86,13 @@ std::shared_ptr<const ColumnCoding> coding_of(const ColumnRule& rule, bool decim
   return word_coding(rule);
 }
 
+bool takes_all_numbers(const ColumnRule& rule) {
+  double x = 0;
+  const auto is_number = [&](const std::string& word) { return to_number(word, x); };
+  return (rule.kind == ColumnKind::number || is_factor(rule.kind)) &&
+         !(rule.missing && std::ranges::any_of(*rule.missing, is_number));
+}
+
 std::vector<std::string> names_of_features(const ColumnRule& rule) {
   std::vector<std::string> names;
   if (rule.kind == ColumnKind::category)
@@ -100,7 +110,8 @@ ColumnCode::ColumnCode(const ColumnRule& rule, std::string place, bool decimal_c
     : rule_(rule),
       place_(std::move(place)),
       coding_(coding_of(rule, decimal_comma)),
-      names_(names_of_features(rule)) {
+      names_(names_of_features(rule)),
+      takes_numbers_(takes_all_numbers(rule)) {
   if (!rule.impute) return;
   try {  // the columns file has decimal points
     imputed_ = coding_of(rule, false)->code(*rule.impute);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/errors.hpp"
 #include "data/columns/columns_file.hpp"
 
 namespace dpmpi {
@@ -24,6 +25,8 @@ class ColumnCoding {
   virtual ~ColumnCoding() = default;
   /// Throws Malformed for what it does not know: "is not a date ...", behind the field.
   virtual CodedField code(std::string_view field) const = 0;
+  /// The same of a finite number, which only numbers know.
+  virtual CodedField of_number(double) const { throw BugError("a column of numbers is asked for a number"); }
 };
 
 class ColumnCode {
@@ -36,6 +39,10 @@ class ColumnCode {
   /// Features that are not 0 at once, at most.
   std::size_t entries() const { return rule_.indicator && imputed_ ? 2 : 1; }
   const std::vector<std::string>& feature_names() const { return names_; }
+
+  /// Whether every finite number is a value, and none a word of its own: then of_number() says what it becomes.
+  bool takes_numbers() const { return takes_numbers_; }
+  CodedField of_number(double x) const { return coding_->of_number(x); }
 
   /// Calls set(feature, value) for the features that are not 0. Throws Malformed.
   template <class Set>
@@ -59,6 +66,7 @@ class ColumnCode {
   std::shared_ptr<const ColumnCoding> coding_;
   std::vector<std::string> names_;
   std::optional<CodedField> imputed_;
+  bool takes_numbers_;
 };
 
 }  // namespace dpmpi

@@ -8,25 +8,6 @@
 namespace dpmpi {
 namespace {
 
-/// Calls row(its first byte) for each row of a piece and moves the position behind it. A row that throws Malformed
-/// is left unfinished, and is a fault of that kind, with the number of the record.
-template <class Row>
-void for_each_row(const Piece& piece, Row&& row) {
-  Position& at = piece.position;
-  for (std::size_t byte = 0; byte < piece.bytes.size(); byte += piece.section.row_bytes) {
-    try {
-      row(piece.bytes.data() + byte);
-    } catch (const Malformed& problem) {
-      if (!piece.faults.knows(problem.kind))
-        piece.faults.add(at.global_index, problem.kind,
-                         fmt::format("{}: record {}{}: {}", at.file, at.global_index - at.first_index + 1,
-                                     at.shows_byte ? fmt::format(" (byte {})", at.byte) : "", problem.what()));
-    }
-    ++at.global_index;
-    at.byte += piece.section.row_bytes;
-  }
-}
-
 /// What may be known of an array: how a row is read.
 void archive_row(Archive& archive, ArrayHeader& array) {
   archive.field("element", array.element);
@@ -34,7 +15,7 @@ void archive_row(Archive& archive, ArrayHeader& array) {
   archive.field("width", array.width);
 }
 
-void append_row(const ArrayHeader& array, const char* row, const FeatureMap& map, RecordsBuilder& out) {
+void append_values(const ArrayHeader& array, const char* row, const FeatureMap& map, RecordsBuilder& out) {
   if (out.storage() == Storage::dense_u8)
     std::copy_n(row, array.width, reinterpret_cast<char*>(out.byte_row()));
   else
@@ -44,7 +25,7 @@ void append_row(const ArrayHeader& array, const char* row, const FeatureMap& map
 }  // namespace
 
 std::size_t element_bytes(Element element) {
-  constexpr std::size_t bytes[] = {1, 1, 2, 4, 8, 4, 8};
+  constexpr std::size_t bytes[] = {1, 1, 2, 4, 8, 8, 4, 8};
   return bytes[static_cast<std::size_t>(element)];
 }
 
@@ -75,6 +56,8 @@ double ArrayHeader::value(const char* row, std::size_t j) const {
       return number_at<std::int32_t>(p, big_endian);
     case Element::i64:
       return static_cast<double>(number_at<std::int64_t>(p, big_endian));
+    case Element::u64:
+      return static_cast<double>(number_at<std::uint64_t>(p, big_endian));
     case Element::f32:
       return static_cast<double>(number_at<float>(p, big_endian));
     case Element::f64:
@@ -94,6 +77,14 @@ void check_size(const Head& head, std::uint64_t announced) {
                           show_field(announced), head.size < announced ? "truncated" : "trailing bytes"));
 }
 
+void add_row_fault(const Piece& piece, std::uint64_t kind, const std::string& what) {
+  const Position& at = piece.position;
+  if (!piece.faults.knows(kind))
+    piece.faults.add(at.global_index, kind,
+                     fmt::format("{}: record {}{}: {}", at.file, at.global_index - at.first_index + 1,
+                                 at.shows_byte ? fmt::format(" (byte {})", at.byte) : "", what));
+}
+
 void Arrays::archive(Archive& archive) {
   archive_row(archive, rows_);
   archive_row(archive, labels_);
@@ -105,7 +96,8 @@ void Arrays::read(const Piece& piece, const FeatureMap& map, const LabelRule& la
       out.add_label(labels.decode(labels_.value(row, 0), piece.position.global_index));
     });
   for_each_row(piece, [&](const char* row) {
-    append_row(rows_, row, map, out);
+    append_values(rows_, row, map, out);
+    read_behind(row + rows_.row_bytes(), out);
     out.finish_row(labels.unlabelled() ? labels.label_of_none() : out.added_label());
   });
 }

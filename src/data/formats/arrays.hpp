@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "data/formats/format.hpp"
+#include "data/records/text.hpp"
 
 namespace dpmpi {
 
-enum class Element { u8, i8, i16, i32, i64, f32, f64 };
+enum class Element { u8, i8, i16, i32, i64, u64, f32, f64 };
 
 std::size_t element_bytes(Element element);
 
@@ -57,6 +58,24 @@ T number_at(const char* p, bool big_endian = false) {
   return value;
 }
 
+/// A fault of the row at which a piece is, with the number of the record.
+void add_row_fault(const Piece& piece, std::uint64_t kind, const std::string& what);
+
+/// Calls row(its first byte) for each row of a piece and moves the position behind it. A row that throws Malformed
+/// is left unfinished, and is a fault of that kind.
+template <class Row>
+void for_each_row(const Piece& piece, Row&& row) {
+  for (std::size_t byte = 0; byte < piece.bytes.size(); byte += piece.section.row_bytes) {
+    try {
+      row(piece.bytes.data() + byte);
+    } catch (const Malformed& problem) {
+      add_row_fault(piece, problem.kind, problem.what());
+    }
+    ++piece.position.global_index;
+    piece.position.byte += piece.section.row_bytes;
+  }
+}
+
 /// A file, or two, with an array of labels and an array of features.
 class Arrays : public Format {
  public:
@@ -65,6 +84,9 @@ class Arrays : public Format {
   void archive(Archive& archive) override;
 
  protected:
+  /// What a row of the features has behind them.
+  virtual void read_behind(const char*, RecordsBuilder&) const {}
+
   ArrayHeader rows_, labels_;  // on ranks that have not seen the file: without offset and rows
 };
 

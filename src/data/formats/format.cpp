@@ -10,6 +10,7 @@
 #include "data/formats/arrays.hpp"
 #include "data/formats/foreign.hpp"
 #include "data/formats/hdf5.hpp"
+#include "data/formats/hdf5_table.hpp"
 #include "data/formats/libsvm.hpp"
 #include "data/formats/native.hpp"
 #include "data/formats/table.hpp"
@@ -19,6 +20,12 @@ namespace dpmpi {
 namespace {
 
 using Made = std::unique_ptr<Format>;
+
+/// A columns file is for tables; without one, datasets are arrays of numbers.
+Made make_hdf5(const ReadingRules& options) {
+  if (options.columns_file) return std::make_unique<Hdf5Table>(options);
+  return std::make_unique<Hdf5>(options);
+}
 
 struct Entry {
   std::string_view name;
@@ -34,10 +41,7 @@ constexpr Entry formats[] = {
     {"tsv", [](auto& o) -> Made { return std::make_unique<Table>(o, '\t'); }, {}, {".tsv"}},
     {"idx", [](auto& o) -> Made { return std::make_unique<ArrayPair>(o, "idx", parse_idx_header); }, {"\0\0", 2}},
     {"npy", [](auto& o) -> Made { return std::make_unique<ArrayPair>(o, "npy", parse_npy_header); }, "\x93NUMPY"},
-    {"hdf5",
-     [](auto& o) -> Made { return std::make_unique<Hdf5>(o); },
-     "\x89HDF\r\n\x1a\n",
-     {".h5", ".hdf5", ".nc"}},
+    {"hdf5", make_hdf5, "\x89HDF\r\n\x1a\n", {".h5", ".hdf5", ".nc"}},
     {"native", [](auto& o) -> Made { return std::make_unique<Native>(o); }, NativeHeader::magic},
 };
 

@@ -12,6 +12,7 @@
 #include "data/formats/hdf5_fields.hpp"
 #include "data/formats/hdf5_rows.hpp"
 #include "data/formats/table.hpp"
+#include "data/records/person_tag.hpp"
 #include "data/records/text.hpp"
 
 namespace dpmpi {
@@ -21,7 +22,7 @@ using Fields = std::vector<Hdf5Field>;
 
 /// For messages: what a field holds for a record. How many records there are is not said.
 std::string described(const Hdf5Field& field) {
-  constexpr const char* names[] = {"uint8", "int8", "int16", "int32", "int64", "float32", "float64"};
+  constexpr const char* names[] = {"uint8", "int8", "int16", "int32", "int64", "uint64", "float32", "float64"};
   if (!field.trouble.empty()) return fmt::format("{} ({})", field.name, field.trouble);
   const char* const element = names[static_cast<std::size_t>(field.element)];
   if (field.is_scale) return fmt::format("{} (a dimension)", field.name);
@@ -49,13 +50,28 @@ class FieldChoice {
     return usable(found[0], "data.label");
   }
 
+  /// Whose records are; nothing where that is not asked.
+  std::optional<Hdf5Field> person() const {
+    if (rules_.persons == ReadingRules::Persons::nothing) return {};
+    const Hdf5Field& field = find(rules_.person, "data.person");
+    const std::string trouble = field.packed() ? "packed numbers" : field.trouble_of_column();
+    if (!trouble.empty())
+      refuse(fmt::format("data.person: dataset {} holds {}, where one text or number a record is expected",
+                         field.name, trouble));
+    return field;
+  }
+
   Fields features(const std::optional<Hdf5Field>& label) const {
+    if (rules_.persons == ReadingRules::Persons::alone) return {};
     Fields chosen;
     for (const std::string& name : rules_.datasets)
       chosen.push_back(usable(find(name, "data.datasets"), "data.datasets"));
     for (const Hdf5Field& field : chosen)
       if (label && field.name == label->name)
         refuse(fmt::format("data.datasets: {} holds the labels (data.label)", field.name));
+    for (const Hdf5Field& field : chosen)
+      if (is_person(field))
+        refuse(fmt::format("data.datasets: {} says whose records are (data.person)", field.name));
     return chosen.empty() ? features_left(label) : chosen;
   }
 
@@ -86,6 +102,12 @@ class FieldChoice {
     return *found;
   }
 
+  /// Files whose persons are not asked for may have them all the same: they are no features.
+  bool is_person(const Hdf5Field& field) const {
+    const std::string name = rules_.person.starts_with('/') ? rules_.person.substr(1) : rules_.person;
+    return !name.empty() && (field.name == name || field.last_name() == name);
+  }
+
   const Hdf5Field& usable(const Hdf5Field& field, const std::string& key) const {
     if (!field.trouble.empty())
       refuse(fmt::format("{}: dataset {} holds {}, where numbers are expected", key, field.name, field.trouble));
@@ -99,7 +121,7 @@ class FieldChoice {
     for (const std::string& name : rules_.drop) taken.push_back(find(name, "data.drop").name);
     Fields with_rows, columns;
     for (const Hdf5Field& field : all_) {
-      if (field.is_scale || std::ranges::find(taken, field.name) != taken.end()) continue;
+      if (field.is_scale || is_person(field) || std::ranges::find(taken, field.name) != taken.end()) continue;
       if (field.is_lost) usable(field, "data.drop leaves datasets out");
       if (field.shape.size() == 1) columns.push_back(field);
       if (field.has_rows() && field.trouble.empty()) with_rows.push_back(field);
@@ -134,6 +156,13 @@ std::string names_by_line(const Fields& features) {
   return names;
 }
 
+/// The features, all as the element of `rows`, and behind them whose they are.
+Fields side_by_side(Fields features, const ArrayHeader& rows, const std::optional<Hdf5Field>& person) {
+  for (Hdf5Field& field : features) field.element = rows.element;
+  if (person) features.push_back(*person);
+  return features;
+}
+
 bool alike(const ArrayHeader& a, const ArrayHeader& b) { return a.element == b.element && a.width == b.width; }
 
 }  // namespace
@@ -146,14 +175,22 @@ Layout Hdf5::inspect(const std::vector<Head>& files) {
   const Fields all = hdf5_fields(head.path);
   const FieldChoice choice(all, options_, head.path);
   const std::optional<Hdf5Field> label = choice.label();
+  const std::optional<Hdf5Field> person = choice.person();
   const Fields features = choice.features(label);
   Fields chosen = features;
-  if (label) chosen.push_back(*label);
+  for (const auto& field : {label, person})
+    if (field) chosen.push_back(*field);
   check_lengths(chosen, head.path);
   rows_ = array_of(features, head.path);
-  Layout layout{.storage = rows_.element == Element::u8 ? Storage::dense_u8 : Storage::dense_f32,
-                .features = rows_.width,
-                .feature_names = names_by_line(features)};
+  if (person) {
+    rows_.rows = array_of({*person}, head.path).rows;
+    person_ = person->name;
+    person_cell_ = person->cell();
+  }
+  Layout layout{
+      .storage = rows_.element == Element::u8 && !features.empty() ? Storage::dense_u8 : Storage::dense_f32,
+      .features = rows_.width,
+      .feature_names = names_by_line(features)};
   for (const Hdf5Field& field : features) features_.push_back(field.name);
   if (label) {
     label_ = label->name;
@@ -165,33 +202,50 @@ Layout Hdf5::inspect(const std::vector<Head>& files) {
     rows_.offset = labels_.end();
   }
   layout.columns = fmt::format("{}: {}", label_, fmt::join(features_, ", "));
-  layout.sections.push_back(rows_.section(0, false));
+  Section& rows = layout.sections.emplace_back(rows_.section(0, false));
+  if (person) rows.row_bytes += person_cell_.bytes();
   return layout;
 }
 
 std::unique_ptr<InputFile> Hdf5::content(std::unique_ptr<InputFile> file) const {
   const std::string& path = file->path();
   std::unordered_map<std::string, Hdf5Field> all;
-  for (Hdf5Field& field : hdf5_fields(path))
-    if (field.trouble.empty()) all.emplace(field.name, std::move(field));
-  const auto fields_called = [&](const std::vector<std::string>& names) {
-    Fields found;
-    for (const std::string& name : names)
-      if (const auto at = all.find(name); at != all.end()) found.push_back(at->second);
-    return found;
+  for (Hdf5Field& field : hdf5_fields(path)) all.emplace(field.name, std::move(field));
+  const auto differ = [&] {
+    throw DataError(fmt::format("{} is not the same file on all ranks: its datasets differ", path));
+  };
+  const auto called = [&](const std::string& name) {
+    const auto at = all.find(name);
+    if (at == all.end()) differ();
+    return at->second;
   };
   std::vector<Fields> arrays;
-  if (!label_.empty()) arrays.push_back(fields_called({label_}));
-  arrays.push_back(fields_called(features_));
-  const bool same = alike(array_of(arrays.back(), path), rows_) &&
-                    (label_.empty() || alike(array_of(arrays.front(), path), labels_));
-  if (!same) throw DataError(fmt::format("{} is not the same file on all ranks: its datasets differ", path));
+  if (!label_.empty()) arrays.push_back({called(label_)});
+  Fields features;
+  for (const std::string& name : features_) features.push_back(called(name));
+  std::optional<Hdf5Field> person;
+  if (!person_.empty()) person = called(person_);
+  if (!alike(array_of(features, path), rows_) || (person && person->cell() != person_cell_) ||
+      (!label_.empty() && !alike(array_of(arrays.front(), path), labels_)))
+    differ();
+  arrays.push_back(side_by_side(std::move(features), rows_, person));
   return std::make_unique<InputFile>(path, hdf5_rows(path, arrays));
 }
 
 void Hdf5::read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const {
   piece.position.shows_byte = false;  // bytes of what the library gives are nowhere in the file
   Arrays::read(piece, map, labels, out);
+}
+
+void Hdf5::read_behind(const char* row, RecordsBuilder& out) const {
+  if (person_.empty()) return;
+  std::string scratch;  // of digits, which need no other memory
+  const std::string_view person = person_cell_.text(row, scratch);
+  if (names_nobody(person))
+    throw Malformed(fmt::format("dataset {}: missing value {}: every record needs the person whose it is",
+                                show(person_), show_field(person)),
+                    Malformed::kinds);
+  out.set_person(person_tag(person));
 }
 
 void Hdf5::archive(Archive& archive) {
@@ -201,6 +255,8 @@ void Hdf5::archive(Archive& archive) {
   archive.field("features", count);
   features_.resize(count);
   for (std::string& name : features_) archive.field("feature", name);
+  archive.field("person", person_);
+  person_cell_.archive(archive);
 }
 
 std::size_t Hdf5::feature_of(const std::string& name, std::size_t features) const {

@@ -39,7 +39,8 @@ std::vector<std::string> datasets_in(const Hdf5Handle& file, const std::string& 
   return visited.datasets;
 }
 
-/// What numbers of a type are read as: unsigned ones as the next wider signed ones, half precision as float32.
+/// What numbers of a type are read as: small unsigned ones as the next wider signed ones, half precision as
+/// float32.
 std::optional<Element> element_of(hid_t type) {
   const std::size_t bytes = H5Tget_size(type);
   const H5T_class_t kind = H5Tget_class(type);
@@ -49,7 +50,7 @@ std::optional<Element> element_of(hid_t type) {
   if (bytes == 1) return is_signed ? Element::i8 : Element::u8;
   if (bytes == 2) return is_signed ? Element::i16 : Element::i32;
   if (bytes <= 4) return is_signed ? Element::i32 : Element::i64;
-  return is_signed ? Element::i64 : Element::f64;
+  return is_signed ? Element::i64 : Element::u64;
 }
 
 /// What is wrong with where the numbers of a dataset are; empty: nothing.
@@ -147,6 +148,7 @@ class Dataset5 {
       field.element = Element::f64;
     else
       field.element = element.value_or(Element::f64);
+    field.is_text = H5Tget_class(type) == H5T_STRING;
     if (field.shape.empty()) field.trouble = "a single value";
     if (!element) field.trouble = "no numbers";
   }

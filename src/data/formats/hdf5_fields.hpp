@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/formats/arrays.hpp"
+#include "data/formats/hdf5_cell.hpp"
 
 namespace dpmpi {
 
@@ -14,9 +15,10 @@ struct Hdf5Field {
   std::string name;                       ///< of the dataset, with its groups: a/b; of a member a/b/member
   std::string dataset, member = {};       ///< the parts of it
   Element element = Element::f64;         ///< as it is read
+  bool is_text = false;                   ///< words, which columns and persons can be
   std::vector<std::uint64_t> shape = {};  ///< empty: a single value
   bool is_scale = false;     ///< says where the records of others stand (dimension scales, as of NetCDF)
-  std::string trouble = {};  ///< why it cannot be read; empty: it can
+  std::string trouble = {};  ///< why no numbers can be read; empty: they can
   bool is_lost = false;      ///< because of where its numbers are, whatever they are
 
   // How numbers are packed, as NetCDF says it by attributes: scale * number + offset, and which stand for none.
@@ -25,6 +27,13 @@ struct Hdf5Field {
   bool packed() const { return scale != 1 || offset != 0 || !gaps.empty(); }
 
   bool has_rows() const { return shape.size() > 1; }
+  /// How one value lies in memory.
+  Hdf5Cell cell() const { return {is_text, is_text ? Element::f64 : element}; }
+  /// Why it cannot be read as a column, whose values are numbers or words; empty: it can.
+  std::string trouble_of_column() const {
+    if (has_rows()) return "rows of numbers";
+    return is_text && !is_lost && shape.size() == 1 ? "" : trouble;
+  }
   /// The name without the groups.
   std::string last_name() const { return name.substr(name.rfind('/') + 1); }
 };
@@ -33,8 +42,8 @@ struct Hdf5Field {
 /// to other files are not followed. Throws DataError if the file is damaged or no HDF5 file. Local.
 std::vector<Hdf5Field> hdf5_fields(const std::string& path);
 
-/// Fields side by side as an array: its element is theirs, or float64 where they differ. They have as many rows
-/// each. Throws DataError as ArrayHeader::set_shape does.
+/// Fields of numbers side by side as an array: its element is theirs, or float64 where they differ. They have as
+/// many rows each. Throws DataError as ArrayHeader::set_shape does.
 ArrayHeader array_of(const std::vector<Hdf5Field>& fields, const std::string& path);
 
 }  // namespace dpmpi

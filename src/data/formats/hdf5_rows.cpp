@@ -11,14 +11,15 @@
 
 #include "core/errors.hpp"
 #include "data/formats/hdf5_handle.hpp"
+#include "data/formats/hdf5_texts.hpp"
 #include "data/memory.hpp"
 
 namespace dpmpi {
 namespace {
 
 hid_t memory_type(Element element) {
-  const hid_t types[] = {H5T_NATIVE_UINT8, H5T_NATIVE_INT8,  H5T_NATIVE_INT16, H5T_NATIVE_INT32,
-                         H5T_NATIVE_INT64, H5T_NATIVE_FLOAT, H5T_NATIVE_DOUBLE};
+  const hid_t types[] = {H5T_NATIVE_UINT8, H5T_NATIVE_INT8,   H5T_NATIVE_INT16, H5T_NATIVE_INT32,
+                         H5T_NATIVE_INT64, H5T_NATIVE_UINT64, H5T_NATIVE_FLOAT, H5T_NATIVE_DOUBLE};
   return types[static_cast<std::size_t>(element)];
 }
 
@@ -82,88 +83,109 @@ struct Part {
   std::shared_ptr<const Hdf5Handle> dataset, type;
   std::vector<hsize_t> begin, count;  // elements along its dimensions; along the first those of the rows
   std::uint64_t at = 0, bytes = 0;
+  std::shared_ptr<Hdf5Texts> texts = {};  // null: numbers
 };
+
+/// Reads rows of a part to `out`, one behind the other.
+void read_part(Part& part, std::uint64_t row, std::uint64_t rows, char* out, hid_t transfer,
+               const std::string& path) {
+  part.begin[0] = row;
+  part.count[0] = rows;
+  const auto rank = static_cast<int>(part.count.size());
+  const Hdf5Handle memory(H5Screate_simple(rank, part.count.data(), nullptr), H5Sclose, path);
+  const Hdf5Handle file(H5Dget_space(part.dataset->id()), H5Sclose, path);
+  if (H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, part.begin.data(), nullptr, part.count.data(), nullptr) < 0 ||
+      H5Dread(part.dataset->id(), part.type->id(), memory.id(), file.id(), transfer, out) < 0)
+    refuse_file(path, "what is in it cannot be read: the file is damaged or truncated");
+}
 
 /// Fields side by side.
 class Hdf5Array {
  public:
   Hdf5Array(const Hdf5Handle& file, const std::string& path, std::vector<Hdf5Field> fields)
-      : path_(path), fields_(std::move(fields)), array_(array_of(fields_, path)) {
+      : path_(path), fields_(std::move(fields)), rows_(fields_.front().shape.at(0)) {
+    const auto is_member = [](const Hdf5Field& field) { return !field.member.empty() && !field.is_text; };
     for (std::size_t f = 0; f < fields_.size();) {
       std::size_t end = f + 1;  // members of a table that follow one another are read together
-      while (end < fields_.size() && !fields_[f].member.empty() && fields_[end].dataset == fields_[f].dataset)
+      while (end < fields_.size() && is_member(fields_[f]) && is_member(fields_[end]) &&
+             fields_[end].dataset == fields_[f].dataset)
         ++end;
       add_parts(file, std::span(fields_).subspan(f, end - f));
       f = end;
     }
+    for (const Hdf5Field& field : fields_) row_bytes_ += bytes_of(field);
   }
 
-  const ArrayHeader& array() const { return array_; }
+  std::uint64_t rows() const { return rows_; }
+  std::uint64_t row_bytes() const { return row_bytes_; }
 
   void read(std::uint64_t row, std::uint64_t rows, char* out) {
     for (Part& part : parts_) {
-      if (part.bytes == array_.row_bytes()) {
-        read(part, row, rows, out);
+      if (part.texts) {
+        std::vector<char>& raw = part.texts->room_for(rows);
+        read_part(part, row, rows, raw.data(), part.texts->transfer(), path_);
+        for (std::uint64_t r = 0; r < rows; ++r) {
+          const Hdf5Text text = part.texts->text(r);
+          std::memcpy(out + r * row_bytes_ + part.at, &text, sizeof text);
+        }
+        continue;
+      }
+      if (part.bytes == row_bytes_) {
+        read_part(part, row, rows, out, H5P_DEFAULT, path_);
         continue;
       }
       scratch_.resize(rows * part.bytes);
-      read(part, row, rows, scratch_.data());
-      scatter(scratch_.data(), out + part.at, rows, part.bytes, array_.row_bytes());
+      read_part(part, row, rows, scratch_.data(), H5P_DEFAULT, path_);
+      scatter(scratch_.data(), out + part.at, rows, part.bytes, row_bytes_);
     }
     std::uint64_t at = 0;
     for (const Hdf5Field& field : fields_) {
-      const std::uint64_t width = width_of(field);
       if (field.packed())
-        for (std::uint64_t r = 0; r < rows; ++r) unpack(field, out + r * array_.row_bytes() + at, width);
-      at += width * sizeof(double);
+        for (std::uint64_t r = 0; r < rows; ++r) unpack(field, out + r * row_bytes_ + at, width_of(field));
+      at += bytes_of(field);
     }
   }
 
  private:
-  std::uint64_t width_of(const Hdf5Field& field) const { return array_of({field}, path_).width; }
+  std::uint64_t width_of(const Hdf5Field& field) const {
+    return field.is_text ? 1 : array_of({field}, path_).width;
+  }
+  std::uint64_t bytes_of(const Hdf5Field& field) const { return width_of(field) * field.cell().bytes(); }
 
   /// A member or several of a table, or a dataset: of one in chunks that are narrower than its rows a part for each
   /// column of chunks, in which the library finds whole chunks.
   void add_parts(const Hdf5Handle& file, std::span<const Hdf5Field> fields) {
     const Hdf5Field& first = fields.front();
-    const std::size_t size = element_bytes(array_.element);
-    const std::uint64_t at = parts_.empty() ? 0 : parts_.back().at + parts_.back().bytes;
     Part part{std::make_shared<Hdf5Handle>(open_dataset(file, first, path_)),
-              memory_type_of(fields),
+              {},
               std::vector<hsize_t>(first.shape.size(), 0),
               {first.shape.begin(), first.shape.end()},
-              at,
-              fields.size() * width_of(first) * size};
+              parts_.empty() ? 0 : parts_.back().at + parts_.back().bytes};
+    for (const Hdf5Field& field : fields) part.bytes += bytes_of(field);
+    if (first.is_text) part.texts = std::make_shared<Hdf5Texts>(*part.dataset, first.member, path_);
+    part.type = part.texts ? part.texts->type() : memory_type_of(fields);
     const Hdf5Handle creation(H5Dget_create_plist(part.dataset->id()), H5Pclose, path_);
     const std::vector<hsize_t> chunk = chunk_of(creation.id(), first.shape.size());
     if (chunk.size() != 2) return parts_.push_back(part);
     for (; part.begin[1] < first.shape[1]; part.begin[1] += chunk[1], part.at += part.bytes) {
       part.count[1] = std::min(chunk[1], first.shape[1] - part.begin[1]);
-      part.bytes = part.count[1] * size;
+      part.bytes = part.count[1] * first.cell().bytes();
       parts_.push_back(part);
     }
   }
 
   std::shared_ptr<const Hdf5Handle> memory_type_of(std::span<const Hdf5Field> fields) const {
-    const hid_t element = memory_type(array_.element);
-    if (fields.front().member.empty()) return std::make_shared<Hdf5Handle>(H5Tcopy(element), H5Tclose, path_);
-    const std::size_t size = element_bytes(array_.element);
-    auto type = std::make_shared<Hdf5Handle>(H5Tcreate(H5T_COMPOUND, fields.size() * size), H5Tclose, path_);
-    for (std::size_t f = 0; f < fields.size(); ++f)
-      H5Tinsert(type->id(), fields[f].member.c_str(), f * size, element);
+    if (fields.front().member.empty())
+      return std::make_shared<Hdf5Handle>(H5Tcopy(memory_type(fields.front().element)), H5Tclose, path_);
+    std::size_t bytes = 0;
+    for (const Hdf5Field& field : fields) bytes += field.cell().bytes();
+    auto type = std::make_shared<Hdf5Handle>(H5Tcreate(H5T_COMPOUND, bytes), H5Tclose, path_);
+    std::size_t at = 0;
+    for (const Hdf5Field& field : fields) {
+      H5Tinsert(type->id(), field.member.c_str(), at, memory_type(field.element));
+      at += field.cell().bytes();
+    }
     return type;
-  }
-
-  void read(Part& part, std::uint64_t row, std::uint64_t rows, char* out) const {
-    part.begin[0] = row;
-    part.count[0] = rows;
-    const auto rank = static_cast<int>(part.count.size());
-    const Hdf5Handle memory(H5Screate_simple(rank, part.count.data(), nullptr), H5Sclose, path_);
-    const Hdf5Handle file(H5Dget_space(part.dataset->id()), H5Sclose, path_);
-    if (H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, part.begin.data(), nullptr, part.count.data(), nullptr) <
-            0 ||
-        H5Dread(part.dataset->id(), part.type->id(), memory.id(), file.id(), H5P_DEFAULT, out) < 0)
-      refuse_file(path_, "numbers in it cannot be read: the file is damaged or truncated");
   }
 
   /// Numbers as their attributes mean them. What stands for none becomes what no format takes for a number.
@@ -178,7 +200,7 @@ class Hdf5Array {
 
   const std::string& path_;
   std::vector<Hdf5Field> fields_;
-  ArrayHeader array_;
+  std::uint64_t rows_, row_bytes_ = 0;
   std::vector<Part> parts_;
   std::vector<char> scratch_;
 };
@@ -200,14 +222,14 @@ class Hdf5Rows final : public FileContent {
         offset -= bytes;
         continue;
       }
-      const std::uint64_t row = array.array().row_bytes();
+      const std::uint64_t row = array.row_bytes();
       verify(offset % row == 0 && out.size() % row == 0, "whole rows of one array are read");
       return array.read(offset / row, out.size() / row, out.data());
     }
   }
 
  private:
-  static std::uint64_t bytes_of(const Hdf5Array& array) { return array.array().rows * array.array().row_bytes(); }
+  static std::uint64_t bytes_of(const Hdf5Array& array) { return array.rows() * array.row_bytes(); }
 
   std::string path_;
   Hdf5Handle file_;

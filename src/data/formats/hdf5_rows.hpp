@@ -10,9 +10,10 @@
 
 namespace dpmpi {
 
-/// Arrays, each of fields side by side, as bytes one behind the other: what array_of says of the first, and so on.
-/// Whole rows are read, of which every rank reads its own: chunks that they lie in are kept until their rows are
-/// read. Throws DataError, here for chunks that are too large to be kept. Local.
+/// Arrays, each of fields side by side (Hdf5Field::cell()), as bytes one behind the other: rows of the first, and
+/// so on. Texts (Hdf5Text) stand until it is read again. Whole rows are read, of which every rank reads its own:
+/// chunks that they lie in are kept until their rows are read. Throws DataError, here for chunks that are too large
+/// to be kept. Local.
 std::unique_ptr<FileContent> hdf5_rows(const std::string& path, const std::vector<std::vector<Hdf5Field>>& arrays);
 
 }  // namespace dpmpi

@@ -58,6 +58,9 @@ bool may_lack(const ColumnRule& rule, const ReadingRules& options);
 /// order of the table. Throws ConfigError.
 std::vector<std::string> names_by_file(const ReadingRules& options, std::size_t width);
 
+/// The columns file's digest, if there is one. Throws ConfigError where another rank has another file.
+void archive_columns_file(Archive& archive, const ReadingRules& options);
+
 /// What the first lines of a table tell.
 struct TableHead {
   bool header = false;

@@ -97,6 +97,14 @@ std::vector<std::string> names_by_file(const ReadingRules& options, std::size_t 
       file.path, all.size(), width));
 }
 
+void archive_columns_file(Archive& archive, const ReadingRules& options) {
+  const std::string here = options.columns_file ? options.columns_file->digest : "";
+  std::string digest = here;
+  archive.field("columns file", digest);
+  if (digest != here)
+    throw ConfigError("data.columns is not the same file on all ranks: put one file where all of them see it");
+}
+
 void TableSchema::use_file(const std::vector<std::string>& names, const ReadingRules& options) {
   file = options.columns_file;
   check_names(names, *file, options);

@@ -168,10 +168,7 @@ Layout Table::inspect(const std::vector<Head>& files) {
 }
 
 void Table::archive(Archive& archive) {
-  std::string digest = options_.columns_file ? options_.columns_file->digest : "";
-  archive.field("columns file", digest);
-  if (digest != (options_.columns_file ? options_.columns_file->digest : ""))
-    throw ConfigError("data.columns is not the same file on all ranks: put one file where all of them see it");
+  archive_columns_file(archive, options_);
   std::string lines;  // a name has no line end
   for (const TableColumn& column : schema_.columns) lines += column.name + '\n';
   archive.field("columns", lines);

@@ -55,16 +55,18 @@ std::vector<Head> look_at(const ReadingRules& rules, const NamedFiles& part, Sou
 /// What the format finds in the first bytes, if the config agrees with it.
 void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, Source& source) {
   source.format_name = detect_format(rules, heads[0]);
-  if (rules.columns_file && source.format_name != "csv" && source.format_name != "tsv")
+  const bool is_text_table = source.format_name == "csv" || source.format_name == "tsv",
+             has_columns = is_text_table || source.format_name == "hdf5";
+  if (rules.columns_file && !has_columns)
     throw ConfigError(
-        fmt::format("{}: data.columns is for tables (csv, tsv); this file is read as {} (data.format)",
+        fmt::format("{}: data.columns is for tables (csv, tsv, hdf5); this file is read as {} (data.format)",
                     source.path(), source.format_name));
-  if (!rules.person.empty() && source.format_name != "csv" && source.format_name != "tsv")
-    throw ConfigError(
-        fmt::format("{}: data.person names a column of a table (csv, tsv); this file is read as {} (data.format)",
-                    source.path(), source.format_name));
-  if (rules.storage != "auto" && source.format_name != "csv" && source.format_name != "tsv" &&
-      source.format_name != "libsvm")
+  if (!rules.person.empty() && !has_columns)
+    throw ConfigError(fmt::format(
+        "{}: data.person names a column of a table (csv, tsv, hdf5); this file is read as {} (data.format)",
+        source.path(), source.format_name));
+  const bool takes_storage = is_text_table || source.format_name == "libsvm" || (has_columns && rules.columns_file);
+  if (rules.storage != "auto" && !takes_storage)
     throw ConfigError(fmt::format(
         "{}: data.storage = {} is for texts (csv, tsv, libsvm); this file is read as {}, which is stored as it is",
         source.path(), rules.storage, source.format_name));

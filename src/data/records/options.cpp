@@ -53,7 +53,7 @@ void declare_files(DataOptions& d, Options& o) {
       Range::non_negative());
   o.add(
       "person", d.person,
-      "Column of CSV and TSV (a name, or a number from 1) that says whose a record is: the promise is then for a person, "
+      "Column of CSV and TSV (a name, or a number from 1), or dataset of HDF5, that says whose a record is: the promise is then for a person, "
       "with all records, and no longer for a record. Never a feature");
   o.add("person_records", d.person_records,
         "With data.person: records of a person that are used at most, chosen at random and in secret; 0: all",

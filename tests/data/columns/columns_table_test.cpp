@@ -212,7 +212,7 @@ TEST_F(ColumnsTable, OtherFormatsHaveNoColumns) {
   options_.train = folder_.write("t.svm", "1 1:2\n");
   options_.features = 3;
   const DataOptions o = read();
-  EXPECT_MENTIONS(message_of<ConfigError>([&] { load_one(o); }), "data.columns is for tables (csv, tsv)");
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { load_one(o); }), "data.columns is for tables (csv, tsv, hdf5)");
 }
 
 TEST_F(ColumnsTable, WeightsAndExposuresStandBesideTheFeatures) {

@@ -10,6 +10,7 @@
 #include "data/synthetic/generate.hpp"
 #include "support/data_files.hpp"
 #include "support/hdf5_files.hpp"
+#include "support/hospital_files.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shared_folder.hpp"
 
@@ -273,6 +274,49 @@ TEST(LoadOnRanks, Hdf5IsReadAsTheNativeFormat) {
       digests.insert(dataset_digest(comm, load_all(comm, training_file(folder.file(file)))));
     });
   EXPECT_EQ(digests.size(), 1U);
+}
+
+/// Of rows in the order of the blocks, and of who has which of them.
+std::string digest_of_blocks(const Communicator& comm, const Shard& shard) {
+  std::string bytes;
+  const auto add = [&](const auto& values) {
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]);
+  };
+  for (const Block& block : shard.blocks) {
+    const Records& r = block.records;
+    std::vector<std::uint32_t> begins;
+    for (std::uint32_t u = 0; u <= r.units(); ++u) begins.push_back(r.unit_begin(u));
+    add(begins), add(r.f32), add(r.label), add(r.weight);
+  }
+  std::string all;
+  for (const std::string& of_rank : comm.gather(bytes)) all += of_rank;
+  all = sha256(all);
+  comm.broadcast(all);
+  return all;
+}
+
+TEST(LoadOnRanks, Hdf5TablesAreReadAsTheCsvOfTheSameTable) {
+  std::set<std::string> digests;
+  for (const char* file : {"a.csv", "a.h5"})
+    for (const bool persons : {false, true})
+      for_each_size({1, 2, 3, 5}, [&](const Communicator& comm) {
+        SharedFolder folder(comm);
+        folder.fill([](const Folder& f) {
+          write_hospital_csv(f.file("a.csv"));
+          write_hospital_hdf5(f.file("a.h5"));
+          const std::string columns = hospital_columns;
+          f.write("persons.txt", columns);
+          f.write("records.txt", "patient ignore" + columns.substr(columns.find('\n')));
+        });
+        DataOptions o = training_file(folder.file(file));
+        o.columns = folder.file(persons ? "persons.txt" : "records.txt");
+        std::vector<std::string> problems;
+        read_columns(o, problems);
+        EXPECT_TRUE(problems.empty());
+        digests.insert(digest_of_blocks(comm, load_all(comm, o, LabelKind::class_, 2)));
+        EXPECT_EQ(inspect(comm, DataFiles(o).training).records, persons ? 400U : 3001U);
+      });
+  EXPECT_EQ(digests.size(), 2U);
 }
 
 TEST(LoadOnRanks, RealFiles) {

@@ -1,0 +1,33 @@
+#pragma once
+// What a record has in a dataset of an HDF5 file, as its content holds it in memory: a number, or a text.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/files/archive.hpp"
+#include "data/formats/arrays.hpp"
+
+namespace dpmpi {
+
+/// Where a text stands: in memory that the content of the file keeps until it is read again.
+struct Hdf5Text {
+  const char* begin = nullptr;
+  std::size_t bytes = 0;
+};
+
+struct Hdf5Cell {
+  bool is_text = false;
+  Element element = Element::f64;  ///< of a number
+
+  std::size_t bytes() const { return is_text ? sizeof(Hdf5Text) : element_bytes(element); }
+  double number(const char* at) const { return ArrayHeader{.element = element}.value(at, 0); }
+  /// The field as a table would write it: of a number its shortest decimal digits (all of an integer), of a NaN
+  /// nothing, of a text what is between blanks. May point into `scratch`.
+  std::string_view text(const char* at, std::string& scratch) const;
+
+  bool operator==(const Hdf5Cell&) const = default;
+  void archive(Archive& archive);
+};
+
+}  // namespace dpmpi

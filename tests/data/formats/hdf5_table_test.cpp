@@ -1,0 +1,163 @@
+// HDF5 files by a columns file: words, gaps, dates and persons, bit by bit as those of the CSV of the same table.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "data/load/read_columns.hpp"
+#include "support/binary_files.hpp"
+#include "support/data_files.hpp"
+#include "support/hdf5_files.hpp"
+#include "support/hospital_files.hpp"
+
+namespace dpmpi::test::hdf5_table_test {
+namespace {
+
+class Hdf5Table : public ::testing::Test {
+ protected:
+  DataOptions options(const std::string& file, const std::string& columns) const {
+    DataOptions o;
+    o.train = folder_.file(file);
+    o.columns = folder_.write("c.txt", columns);
+    std::vector<std::string> problems;
+    read_columns(o, problems);
+    for (const std::string& problem : problems) ADD_FAILURE() << problem;
+    return o;
+  }
+  /// The features of every record, and behind them its label.
+  std::vector<std::vector<float>> rows(const std::string& columns) const {
+    const Records r = load_one(options("a.h5", columns));
+    std::vector<std::vector<float>> all;
+    for (std::size_t i = 0; i < r.count; ++i) {
+      all.emplace_back(r.row_f32(i), r.row_f32(i) + r.features);
+      all.back().push_back(r.label[i]);
+    }
+    return all;
+  }
+  std::string problem(const std::string& columns) const {
+    const DataOptions o = options("a.h5", columns);
+    return without_path(message_of<Error>([&] { load_one(o); }), folder_.file(""));
+  }
+  using Rows = std::vector<std::vector<float>>;
+
+  const Folder folder_;
+};
+
+TEST_F(Hdf5Table, GivesTheBytesOfTheCsvOfTheSameTable) {
+  write_hospital_csv(folder_.file("a.csv"));
+  write_hospital_hdf5(folder_.file("a.h5"));
+  const auto digest = [&](const char* file) {
+    std::string columns = hospital_columns;
+    columns.replace(0, columns.find('\n'), "patient ignore");
+    return dataset_digest(Communicator::alone(), load_all(Communicator::alone(), options(file, columns)));
+  };
+  EXPECT_EQ(digest("a.h5"), digest("a.csv"));
+}
+
+TEST_F(Hdf5Table, MembersOfATableAreColumnsToo) {
+  {
+    NewHdf5 file(folder_.file("a.h5"));
+    file.add_people("visits", {"age", "ward", "unit"},
+                    {{50, "north", "a"}, {60, "south, 2", "1234567"}, {70, nullptr, "b"}});
+    file.add("outcome", "u1", {3}, {0, 1, 1});
+  }
+  const char* const columns =
+      "age number range=0..100\nward category words=north,\"south, 2\" indicator\n"
+      "unit category words=a,b,1234567\noutcome label\n";
+  EXPECT_EQ(rows(columns),
+            (Rows{{.5F, 1, 0, 0, 1, 0, 0, 0}, {.6F, 0, 1, 0, 0, 0, 1, 1}, {.7F, 0, 0, 1, 0, 1, 0, 1}}));
+}
+
+TEST_F(Hdf5Table, NumbersMayStandForWordsAndGaps) {
+  {
+    NewHdf5 file(folder_.file("a.h5"));
+    file.add("code", "i8", {3}, {100000, 7, -9});
+    file.add("share", "f4", {3}, {0.1, 2.5, 0.1});
+    file.add("packed", "i2", {3}, {4, -1, 6});
+    file.set("packed", "scale_factor", 0.5);
+    file.set("packed", "_FillValue", -1);
+    file.add_fixed_words("y", {"no ", " yes", "no"}, 8, true);
+  }
+  const char* const columns =
+      "code category words=100000,7 missing=-9 indicator\nshare category words=0.1,2.5\n"
+      "packed number impute=8\ny label classes=no,yes\n";
+  EXPECT_EQ(rows(columns), (Rows{{1, 0, 0, 1, 0, 2, 0}, {0, 1, 0, 0, 1, 8, 1}, {0, 0, 1, 1, 0, 3, 0}}));
+}
+
+TEST_F(Hdf5Table, PersonsWithLongNumbersStayApart) {
+  {
+    NewHdf5 file(folder_.file("a.h5"));
+    const std::uint64_t large = (std::uint64_t{1} << 63) + 1;  // of which float64 knows no neighbour
+    file.add_integers("id", {large, large + 1, large, large + 1});
+    file.add("x", "f4", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+    file.add("age", "f4", {4}, {1, 2, 3, 4});
+    file.add("y", "u1", {4}, {0, 1, 0, 1});
+  }
+  DataOptions o;
+  o.train = folder_.file("a.h5");
+  o.person = "id", o.datasets = {"x"};
+  EXPECT_EQ(inspect(Communicator::alone(), DataFiles(o).training).records, 2U);
+  o = options("a.h5", "id person\nx ignore\nage number\ny label\n");
+  EXPECT_EQ(inspect(Communicator::alone(), DataFiles(o).training).records, 2U);
+}
+
+TEST_F(Hdf5Table, WhatDoesNotFitIsNamedByDatasetAndLine) {
+  {
+    NewHdf5 file(folder_.file("a.h5"));
+    file.add("age", "f8", {3}, {1, 2, 3});
+    file.add("scan", "f4", {3, 2}, {1, 2, 3, 4, 5, 6});
+    file.add("few", "f4", {2}, {1, 2});
+    file.add("other", "f4", {3}, {1, 2, 3});
+    file.add("v", "g16", {3}, {1, 2, 3});
+    file.add_words("ward", {"north", "secret", "north"});
+    file.add("y", "u1", {3}, {0, 1, 1});
+  }
+  const std::string rest = "few ignore\nother ignore\nv ignore\nward ignore\ny label\n";
+  EXPECT_MENTIONS(problem("age number\ny label\n"),
+                  "columns of the table that c.txt does not name: 'few', 'other', 'v', 'ward'");
+  EXPECT_MENTIONS(problem("age number\nsex yes/no\n" + rest), "columns of");
+  EXPECT_MENTIONS(problem("age number\nscan number\n" + rest),
+                  "a.h5: dataset scan holds rows of numbers, where a column has one number or word a record");
+  EXPECT_MENTIONS(problem("age number\nscan number\n" + rest), "c.txt:2 says number");
+  EXPECT_MENTIONS(problem("age number\nfew number\nother ignore\nv ignore\nward ignore\ny label\n"),
+                  "a.h5: dataset few holds");
+  EXPECT_MENTIONS(problem("age number\nfew ignore\nother ignore\nv number\nward ignore\ny label\n"),
+                  "a.h5: dataset v holds no numbers");
+  const std::string words = problem(
+      "age number\nfew ignore\nother date format=%Y from=2000-01-01\nv ignore\nward category words=north\ny label\n");
+  EXPECT_MENTIONS(words, "a.h5: record 2: column 'ward'");
+  EXPECT_MENTIONS(words, "c.txt:5 says category");
+  EXPECT_MENTIONS(words, "a.h5: record 1: column 'other'");
+  EXPECT_EQ(words.find("secret"), words.npos);
+}
+
+TEST_F(Hdf5Table, NobodyIsAFaultWithoutItsValue) {
+  {
+    NewHdf5 file(folder_.file("a.h5"));
+    file.add_words("who", {"a", "n/a"});
+    file.add("x", "f4", {2, 1}, {1, 2});
+    file.add("y", "u1", {2}, {0, 1});
+  }
+  DataOptions o;
+  o.train = folder_.file("a.h5");
+  o.person = "who";
+  const BlockLayout layout{2, 1};
+  const auto message = without_path(message_of<Error>([&] {
+                                      load(Communicator::alone(), DataFiles(o).training, layout,
+                                           Ownership::even(1, 1), LabelKind::real);
+                                    }),
+                                    folder_.file(""));
+  EXPECT_MENTIONS(message, "a.h5: record 2: dataset 'who': missing value");
+  EXPECT_EQ(message.find("n/a"), message.npos);
+  o.person = "x";
+  EXPECT_MENTIONS(message_of<Error>([&] { inspect(Communicator::alone(), DataFiles(o).training); }),
+                  "data.person: dataset x holds rows of numbers");
+  o.person = "whom";
+  EXPECT_MENTIONS(message_of<Error>([&] { inspect(Communicator::alone(), DataFiles(o).training); }),
+                  "data.person = whom: there is no such dataset");
+}
+
+}  // namespace
+}  // namespace dpmpi::test::hdf5_table_test
