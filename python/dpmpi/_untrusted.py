@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-from typing import Any, Dict, Iterator, List
+from typing import Any, BinaryIO, Dict, Iterator, List
 
 from .errors import DataError
 
@@ -12,19 +12,28 @@ DOCUMENT, LEDGER = 16 * MEBIBYTE, 256 * MEBIBYTE  # the largest of their kinds (
 
 
 def read_bytes(path: "os.PathLike[str]", most: int) -> bytes:
-    """The bytes of a regular file. A pipe or a device in its place could wait for ever."""
+    """The bytes of a regular file of bounded size."""
+    with open_regular(path) as file:
+        size = size_of(file)
+        if size > most:
+            raise DataError(f"{os.fspath(path)} has {size} bytes; at most {most} are allowed")
+        return file.read(size)
+
+
+def size_of(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def open_regular(path: "os.PathLike[str]") -> BinaryIO:
+    """A regular file, to read from. A pipe or a device in its place could wait for ever."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as problem:
         raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}") from None
-    facts = os.fstat(handle)
-    if not stat.S_ISREG(facts.st_mode):
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise DataError(f"{os.fspath(path)} is no regular file")
-    with open(handle, "rb") as file:
-        if facts.st_size > most:
-            raise DataError(f"{os.fspath(path)} has {facts.st_size} bytes; at most {most} are allowed")
-        return file.read(facts.st_size)
+    return open(handle, "rb")
 
 
 def parse_json(text: bytes, place: str) -> Dict[str, Any]:

@@ -1,10 +1,22 @@
 """What can go wrong, one exception for each exit code of the program (docs/reference/exit_codes.md)."""
 
 
+import re
+
+
+def printable(text: str) -> str:
+    """Without characters that a terminal obeys, which a file of somebody else may hold: ESC becomes \\x1b."""
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
+                  lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
 class Error(Exception):
-    """The program's message, with its exit code in ``code``."""
+    """The program's message, with its exit code in ``code``. Control characters in it are escaped."""
 
     code: int = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
 
 
 class ConfigError(Error, ValueError):

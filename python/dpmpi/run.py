@@ -41,7 +41,11 @@ class Run:
         """
         if not self.finished:
             raise DataError(f"{self.path} has no certificate.json: the run is not finished")
-        return read_json(self.path / "certificate.json")
+        certificate = read_json(self.path / "certificate.json")
+        lacking = [name for name in ("epsilon", "delta") if not _is_amount(certificate.get(name))]
+        if lacking:
+            raise DataError(f"{self.path / 'certificate.json'} is no certificate: it has no {' and no '.join(lacking)}")
+        return certificate
 
     @property
     def epsilon(self) -> float:
@@ -97,6 +101,11 @@ class Run:
 
 
 _MOST_METRICS = 10_000_000
+
+
+def _is_amount(x: Any) -> bool:
+    """Of privacy: a number from 0, or what the program writes where there is no noise."""
+    return x == "infinity" or (x is not None and _is_number(x) and x >= 0)
 
 
 def _is_step(x: Any) -> bool:

@@ -88,6 +88,46 @@ class OfSomebodyElse(InFolder):
             with self.subTest(number), self.assertRaises(dpmpi.DataError):
                 dpmpi.load_model("forged.safetensors").predict(records())
 
+    def test_model_files_whose_tensors_do_not_fill_them_are_errors_before_there_is_memory(self):
+        """Sparse files: numbers that no disk holds."""
+        size = int.from_bytes(self.file[:8], "little")
+        header = json.loads(self.file[8:8 + size])
+        large = 1 << 42  # bytes, of zeros
+        for tensor, says in (({}, "bytes of numbers, and its header speaks of"),
+                             ({"shape": [1, large // 4], "data_offsets": [0, large]}, "not enough memory"),
+                             ({"shape": [1, 4], "data_offsets": [8, 24]}, "is not where its header says")):
+            changed = {"__metadata__": header["__metadata__"], "weight": {**header["weight"], **tensor}}
+            text = json.dumps(changed).encode()
+            Path("forged.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
+            os.truncate("forged.safetensors", 8 + len(text) + large)
+            with self.subTest(says), self.assertRaisesRegex(dpmpi.DataError, says):
+                dpmpi.load_model("forged.safetensors")
+
+    def test_certificates_that_say_nothing_are_errors(self):
+        path = self.run_.path / "certificate.json"
+        for text, lacks in (("{}", "no epsilon and no delta"), ('{"epsilon": "1", "delta": 0}', "no epsilon$"),
+                            ('{"epsilon": 1, "delta": null}', "no delta"), ('{"epsilon": -1, "delta": 0}', "no epsilon")):
+            path.write_text(text)
+            for read in (lambda run: run.epsilon, lambda run: run.delta, lambda run: run.certificate):
+                with self.subTest(text), self.assertRaisesRegex(dpmpi.DataError, f"is no certificate: it has {lacks}"):
+                    read(dpmpi.Run(self.run_.path))
+            with self.assertRaisesRegex(dpmpi.DataError, "is no certificate: it has no model_digest"):
+                self.run_.model
+        path.write_text('{"epsilon": "infinity", "delta": 0}')
+        self.assertEqual(self.run_.epsilon, np.inf)
+
+    def test_messages_hold_nothing_that_a_terminal_obeys(self):
+        """Of texts in a file of somebody else, and of those that the program quotes."""
+        evil = "\x1b]0;owned\x9b2J"
+        Path("columns.txt").write_text(f"{evil} number\nb yes/no\n")
+        Path("t.csv").write_text(f"a,b{evil},y\n1,2,1\n3,4,-1\n")
+        for make in (lambda: self.train({"data.train": "t.csv", "data.columns": "columns.txt", "data.header": "yes"}),
+                     lambda: dpmpi.load_model(evil), lambda: dpmpi.Run(evil)):
+            with self.assertRaises(dpmpi.Error) as caught:
+                make()
+            self.assertRegex(str(caught.exception), r"^[\x20-\x7e\n]+$")
+        self.assertEqual(str(dpmpi.DataError("Größe\n  \x1b[2J\u202e")), "Größe\n  \\x1b[2J\\u202e")
+
     def test_recipes_that_were_changed_anyhow_are_errors_of_the_file_or_models(self):
         """Any byte of the settings, of the columns and of the header: no exception but ours, and soon."""
         with open("columns.txt", "w") as file:

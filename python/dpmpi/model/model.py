@@ -172,6 +172,8 @@ def load_model(path: "os.PathLike[str] | str") -> Model:
     file = read_model_file(place / "model.safetensors")
     text = read_bytes(place / "certificate.json", DOCUMENT)
     certificate = parse_json(text, str(place / "certificate.json"))
+    if not isinstance(certificate.get("model_digest"), str):
+        raise DataError(f"{place}/certificate.json is no certificate: it has no model_digest")
     says = file.metadata.get("certificate")
     if certificate.get("model_digest") != file.digest or says not in (None, hashlib.sha256(text).hexdigest()):
         raise PrivacyRefusal(f"{file.path} is not the model of {place}/certificate.json: find out what changed with "
