@@ -57,16 +57,19 @@ except ImportError:
 def checked(estimator: Any, X: Any, y: Any, numeric_y: bool) -> Tuple[np.ndarray, np.ndarray]:
     """X as n x d float64 and y as n labels, both finite; sets n_features_in_ and the names of the columns."""
     if HAS_SKLEARN:
+        y = numbers(y) if numeric_y and y is not None else y  # scikit-learn leaves texts as they are
         X, y = _sklearn_data(estimator, X, y, y_numeric=numeric_y, reset=True)
         if not numeric_y:
             check_classification_targets(y)
         return X, y
     _plain_names(estimator, X, reset=True)
-    X, y = _plain(X), np.asarray(y)
+    X, y = _plain(X), numbers(y) if numeric_y else np.asarray(y)
     if y.shape != (len(X),):
         raise ValueError(f"y has the shape {y.shape}, where X has {len(X)} records")
+    if numeric_y and not np.isfinite(y).all():
+        raise ValueError("y contains NaN or infinity")
     estimator.n_features_in_ = X.shape[1]
-    return X, y.astype(float) if numeric_y else y
+    return X, y
 
 
 def checked_new(estimator: Any, X: Any) -> np.ndarray:

@@ -7,8 +7,9 @@ and cross-validation on private records spend a multiple of epsilon. ``dpmpi tun
 """
 
 from collections.abc import Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -17,10 +18,12 @@ from ._conventions import BaseEstimator, ClassifierMixin, RegressorMixin
 from ._conventions import checked, checked_new, numbers, require_fitted
 from ._private_folder import private_folder
 from ._records_file import Columns, text_of_columns, write_arrays, write_table
+from .errors import Error, Stopped
 from .model import Model
 from .model.fields import is_gap
 from .model.table import Table, table_of
-from .training import train
+from .run import Run
+from .training import resume, train
 
 _fresh_noise = "it compares two fits, and each has noise of its own: noise that came again could be subtracted"
 _few_records = "it wants every class among the predictions, and noise that hides one of 30 records may hide a class"
@@ -47,6 +50,7 @@ class _Private(BaseEstimator):
     ranks: int
     show: bool
     model_: Model
+    _goes_on = False
 
     def _checked(self, X: Any, y: Any, numeric_y: bool) -> Tuple[Union[np.ndarray, Table], np.ndarray]:
         """n x d numbers, or the table that ``columns`` speaks of; and n labels."""
@@ -70,10 +74,52 @@ class _Private(BaseEstimator):
             config = {**self._files(folder, X, y, prepare), "data.root": str(folder), "data.prepare": prepare,
                       "privacy.epsilon": self.epsilon, "privacy.delta": self.delta,
                       "data.blocks": _blocks(self.ranks), **settings, **dict(flat(self.settings or {}))}
-            run = train(config, self.ranks, run_dir=self.run_dir or folder / "run", show=self.show)
+            with self._stops_told(folder):
+                run = self._run(config, folder)
             self.model_ = run.model
             self.certificate_ = run.certificate
             self.run_ = run if self.run_dir else None
+
+    def _run(self, config: Dict[str, Any], folder: Path) -> Run:
+        """A new training, or the rest of one."""
+        if not self._goes_on:
+            return train(config, self.ranks, run_dir=self.run_dir or folder / "run", show=self.show)
+        ours = {key: value for key, value in flat(self.settings or {}) if key.startswith(("run.", "report."))}
+        return resume(Run(Path(self.run_dir or "")), self.ranks, settings={"data.root": folder, **ours}, show=self.show)
+
+    @contextmanager
+    def _stops_told(self, folder: Path) -> Iterator[None]:
+        """A message about files in ``folder`` would send people to what is not there any more."""
+        try:
+            yield
+        except (KeyboardInterrupt, Stopped) as stop:
+            stop.args = (self._how_to_go_on(),)
+            raise
+        except Error as error:
+            error.args = tuple(str(arg).replace(f"{folder}/", "") for arg in error.args)
+            raise
+
+    def _how_to_go_on(self) -> str:
+        if not self.run_dir:
+            return ("fit was stopped, and all that it had trained is gone with its private folder; with run_dir= it "
+                    "would have left a checkpoint")
+        if not (Path(self.run_dir) / "checkpoint" / "latest").is_file():
+            return f"fit was stopped before there was a checkpoint in {self.run_dir}"
+        return f"fit was stopped with a checkpoint in {self.run_dir}: resume_fit(X, y) on the same records goes on"
+
+    def resume_fit(self, X: Any, y: Any) -> Any:
+        """Goes on with the fit in ``run_dir`` that was stopped. X and y are those of that fit; others are refused.
+
+        What it trains is what ``run_dir`` says: arguments of the constructor that changed meanwhile change nothing,
+        but ``ranks``, ``show``, and settings of [run] and [report]. The promise is that of the one fit.
+        """
+        if not self.run_dir:
+            raise ValueError("resume_fit needs the run_dir in which fit left its checkpoint")
+        self._goes_on = True
+        try:
+            return self.fit(X, y)  # type: ignore[attr-defined]
+        finally:
+            del self._goes_on
 
     def _files(self, folder: Path, X: Union[np.ndarray, Table], y: np.ndarray, prepare: str) -> Dict[str, str]:
         """Writes the records; returns the settings that read them."""
@@ -109,7 +155,14 @@ class _Private(BaseEstimator):
         return float(self.certificate_["delta"])
 
     def _more_tags(self) -> Dict[str, Any]:
+        """Of scikit-learn before 1.6, where the checks to leave out are a tag, too."""
         return {"non_deterministic": True, "poor_score": True, "_xfail_checks": FORCED_BY_PRIVACY}
+
+    def __sklearn_tags__(self) -> Any:
+        """Of scikit-learn 1.6 and later, where ``check_estimator`` takes FORCED_BY_PRIVACY as an argument."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.non_deterministic = True
+        return tags
 
 
 def _bytes_of(X: Union[np.ndarray, Table], y: np.ndarray) -> int:
@@ -192,6 +245,11 @@ class DPClassifier(ClassifierMixin, _Private):
         scores = self.decision_function(X)
         return self.classes_[_chosen(scores)]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
 
 class DPRegressor(RegressorMixin, _Private):
     """Linear regression, or a perceptron, trained by dp-sgd.
@@ -215,9 +273,7 @@ class DPRegressor(RegressorMixin, _Private):
     def fit(self, X: Any, y: Any) -> "DPRegressor":
         """X: n x d numbers, or a table of ``columns``. y: n numbers. Trains once, and spends epsilon."""
         X, y = self._checked(X, y, numeric_y=True)
-        low, high = self.y_range or (-1.0, 1.0)
-        if not low < high:
-            raise ValueError(f"y_range is {self.y_range}: the lower end must be below the higher one")
+        low, high = _ends(self.y_range)
         self._center, self._width = (low + high) / 2, (high - low) / 2
         settings = _settings_of("mlp" if self.hidden else self.loss, self.hidden, len(y))
         if self.hidden:
@@ -230,6 +286,11 @@ class DPRegressor(RegressorMixin, _Private):
         """n numbers."""
         scores = self._scores(X)
         return self._center + self._width * scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
 
 
 class DPAUC(ClassifierMixin, _Private):
@@ -280,6 +341,24 @@ class DPAUC(ClassifierMixin, _Private):
 
     def _more_tags(self) -> Dict[str, Any]:
         return {**super()._more_tags(), "binary_only": True}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score, tags.classifier_tags.multi_class = True, False
+        return tags
+
+
+def _ends(y_range: Optional[Tuple[float, float]]) -> Tuple[float, float]:
+    """Of the range, which is -1 .. 1 where nothing is said."""
+    if y_range is None:
+        return -1.0, 1.0
+    ends = np.asarray(y_range)
+    if ends.shape != (2,) or ends.dtype.kind not in "iuf" or not np.isfinite(ends).all():
+        raise ValueError(f"y_range is {y_range!r}: two finite numbers are needed, (low, high)")
+    low, high = ends.astype(float).tolist()
+    if not low < high or high - low == np.inf:
+        raise ValueError(f"y_range is {y_range!r}: the lower end must be below the higher one, by less than 1.8e308")
+    return low, high
 
 
 def _chosen(scores: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 
 import dpmpi
-from dpmpi import _conventions
+from dpmpi import _conventions, _leftovers
 from dpmpi.estimators import FORCED_BY_PRIVACY, DPAUC, DPClassifier, DPRegressor
 from support import InFolder, records
 
@@ -108,6 +108,89 @@ class Estimators(InFolder):
             self.assertNotEqual(child.wait(timeout=60), 0)
             self.assertEqual(os.listdir("private"), [])
 
+    def test_that_are_stopped_go_on_where_a_run_was_asked_for(self):
+        X, y = separable(200)
+        settings = {**ENDLESS, "method.epochs": 3, "privacy.seed": 5, "run.max_hours": 1e-9}
+        with self.assertRaisesRegex(dpmpi.Stopped, "gone with its private folder; with run_dir= it would") as caught:
+            DPClassifier(settings=settings).fit(X, y)
+        self.assertNotIn(str(self.folder), str(caught.exception))
+        model = DPClassifier(settings=settings, run_dir="kept")
+        with self.assertRaisesRegex(dpmpi.Stopped, r"a checkpoint in kept: resume_fit\(X, y\) on the same") as caught:
+            model.fit(X, y)
+        self.assertNotIn("private/", str(caught.exception))
+        settings["run.max_hours"] = 0
+        with self.assertRaisesRegex(dpmpi.DataError, "are not those that the run in .*kept began with"):
+            model.resume_fit(X + 1, y)
+        model.resume_fit(X, y)
+        self.assertTrue(model.run_.finished)
+        whole = DPClassifier(settings=settings).fit(X, y)
+        self.assertEqual(model.decision_function(X).tolist(), whole.decision_function(X).tolist())
+        with self.assertRaisesRegex(dpmpi.ConfigError, "finished"):
+            model.resume_fit(X, y)
+        with self.assertRaisesRegex(ValueError, "needs the run_dir"):
+            whole.resume_fit(X, y)
+        self.assertEqual(os.listdir("private"), [])
+
+    def test_that_are_interrupted_say_what_is_left(self):
+        """Ctrl-C in a process of its own, in front of the program's word."""
+        program = ("import numpy as np, dpmpi; X = np.random.default_rng(0).normal(size=(200, 3)); "
+                   f"dpmpi.DPClassifier(prepare='none', settings={ENDLESS}, run_dir=RUN).fit(X, X[:, 0] > 0)")
+        for run_dir, says in ((None, "KeyboardInterrupt: fit was stopped, and all that it had trained is gone"),
+                              ("mine", "KeyboardInterrupt: fit was stopped with a checkpoint in mine: resume_fit")):
+            child = subprocess.Popen([sys.executable, "-c", program.replace("RUN", repr(run_dir))], text=True,
+                                     stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+            ledger = "ledger.jsonl" if run_dir else "*/run/ledger.jsonl"
+            self.wait_for(lambda: any(b"poisson" in path.read_bytes()
+                                      for path in Path(run_dir or "private").glob(ledger)))
+            time.sleep(0.3)
+            child.send_signal(signal.SIGINT)
+            self.assertIn(says, child.communicate(timeout=60)[1])
+
+    def test_leave_records_after_sigkill_which_the_next_use_removes(self):
+        program = ("import numpy as np, dpmpi, threading; X = np.random.default_rng(0).normal(size=(200, 3)); "
+                   f"model = dpmpi.DPClassifier(prepare='none', settings={ENDLESS}); "
+                   "threading.Thread(target=model.fit, args=(X, X[:, 0] > 0)).start()")
+        children = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL,
+                                     env={**os.environ, "PYTHONPATH": str(PACKAGE)}) for _ in range(2)]
+        self.wait_for(lambda: len(list(Path("private").glob("*/run/ledger.jsonl"))) == 2)
+        killed, lives = (next(Path("private").glob(f"dpmpi-*-{child.pid}-*/run")).parent for child in children)
+        children[0].kill()
+        children[0].wait()
+        self.assertTrue(killed.is_dir())
+        others = self.folders_that_are_not_left_over(killed.name)
+        dpmpi.account([{"event": "gaussian", "noise_multiplier": 1, "count": 1}], delta=1e-5)
+        self.assertTrue(killed.is_dir(), "account uses no folder")
+        with self.assertRaises(dpmpi.ConfigError):
+            dpmpi.plan({"method.bacth": 1})
+        left = {path.name for path in Path("private").iterdir()}
+        self.assertLessEqual({lives.name, *others}, left)
+        self.assertNotIn(killed.name, left)
+        children[1].kill()
+        children[1].wait()
+
+    def folders_that_are_not_left_over(self, name):
+        """Of another machine, of a process that lives, no folder, open to others, and names that say nothing."""
+        machine, process, start = name.split("-")[1:4]
+        living = _leftovers.prefix_of_this_process()
+        names = [f"dpmpi-{'0' * 12}-{process}-{start}-a", f"{living}b", f"dpmpi-{machine}-{process}-{start}-link",
+                 f"dpmpi-{machine}-{process}-{start}-file", f"dpmpi-{machine}-{process}-{start}-open", "dpmpi-x"]
+        for name in names:
+            path = Path("private") / name
+            if name.endswith("link"):
+                path.symlink_to(self.folder)
+            elif name.endswith("file"):
+                path.write_text("")
+            else:
+                path.mkdir()
+                path.chmod(0o755 if name.endswith("open") else 0o700)
+        return names
+
+    def wait_for(self, is_true):
+        end = time.time() + 60
+        while not is_true():
+            self.assertLess(time.time(), end, "nothing happened")
+            time.sleep(0.05)
+
     def test_quote_no_value_of_a_record(self):
         X, _ = separable(50)
         table = {"a": X[:, 0]}
@@ -177,8 +260,15 @@ class Estimators(InFolder):
         for wrong in ({"prepare": "minmax"}, {"epsilon": -1}, {"settings": {"method.epochs": "many"}}):
             with self.subTest(wrong), self.assertRaises(ValueError):
                 DPClassifier(**wrong).fit(X, y)
-        with self.assertRaisesRegex(ValueError, "lower end must be below"):
-            DPRegressor(y_range=(1, 0)).fit(X, X[:, 0])
+        for ends, problem in (((1, 0), "lower end must be below"), ((-1e308, 1e308), "by less than"),
+                              ((0, np.inf), "two finite numbers"), ((np.nan, 1), "two finite numbers"),
+                              ((1, 2, 3), "two finite numbers"), (("a", "b"), "two finite numbers"),
+                              (5, "two finite numbers")):
+            with self.subTest(ends), self.assertRaisesRegex(ValueError, problem):
+                DPRegressor(y_range=ends).fit(X, X[:, 0])
+        for numbers in (DPRegressor(y_range=(0, 1)), DPRegressor()):
+            with self.assertRaisesRegex(ValueError, "a text that is no number"):
+                numbers.fit(X, np.array(["well", "ill"] * 50))
         words = X.astype(str).astype(object)
         words[3, 1] = "SECRET"
         with self.assertRaisesRegex(ValueError, "a text that is no number") as caught:
@@ -219,15 +309,67 @@ assert number.fit(X, X[:, 0]).score(X, X[:, 0]) > 0.5
         self.assertEqual(done.returncode, 0, done.stdout)
 
 
+class ByTheTagsOfScikitLearn16(InFolder):
+    """A stand-in for its classes, for it may not be here: tags are objects, and validate_data is a function."""
+
+    MODULES = {
+        "__init__": "",
+        "base": """
+from types import SimpleNamespace as Tags
+
+class BaseEstimator:
+    def __sklearn_tags__(self):
+        return Tags(estimator_type=None, classifier_tags=None, regressor_tags=None, non_deterministic=False)
+
+class ClassifierMixin:
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = "classifier", Tags(poor_score=False, multi_class=True)
+        return tags
+
+class RegressorMixin:
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.regressor_tags = "regressor", Tags(poor_score=False)
+        return tags
+""",
+        "exceptions": "class NotFittedError(ValueError, AttributeError): pass",
+        "utils/__init__": "",
+        "utils/multiclass": "def check_classification_targets(y): pass",
+        "utils/validation": """
+def validate_data(estimator, X, *y, dtype, reset, y_numeric=False):
+    estimator.n_features_in_ = X.shape[1]
+    return (X, *y) if y else X
+"""}
+
+    def test_estimators_say_what_they_are_and_train(self):
+        for name, text in self.MODULES.items():
+            Path(f"stub/sklearn/{name}.py").parent.mkdir(parents=True, exist_ok=True)
+            Path(f"stub/sklearn/{name}.py").write_text(text)
+        program = """
+import numpy as np, dpmpi
+from dpmpi import _conventions
+assert _conventions.HAS_SKLEARN
+for kind in ("DPClassifier", "DPAUC", "DPRegressor"):
+    tags = getattr(dpmpi, kind)().__sklearn_tags__()
+    own = tags.classifier_tags or tags.regressor_tags
+    print(kind, tags.estimator_type, tags.non_deterministic, own.poor_score, getattr(own, "multi_class", None))
+X = np.random.default_rng(0).normal(size=(100, 3))
+dpmpi.DPClassifier(settings={"privacy.accountant": "rdp", "method.epochs": 1}).fit(X, X[:, 0] > 0).predict(X)
+"""
+        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, env={**os.environ, "PYTHONPATH": f"{PACKAGE}:{self.folder}/stub"})
+        self.assertEqual(done.stdout, "DPClassifier classifier True True True\nDPAUC classifier True True False\n"
+                                      "DPRegressor regressor True True None\n")
+
+
 @unittest.skipUnless(_conventions.HAS_SKLEARN, "skipped: no scikit-learn for this python3")
 class ByScikitLearn(unittest.TestCase):
     def test_check_estimator_passes_but_for_what_privacy_forces(self):
-        from sklearn.utils.estimator_checks import check_estimator
-
         skipped = set()
         for estimator in (DPClassifier(settings=QUICK), DPRegressor(prepare="none", settings=QUICK),
                           DPAUC(settings=QUICK)):
-            for one, check in check_estimator(estimator, generate_only=True):
+            for one, check in checks_of(estimator):
                 name = getattr(check, "func", check).__name__
                 with self.subTest(f"{type(estimator).__name__}: {name}"), warnings_off():
                     try:
@@ -240,6 +382,16 @@ class ByScikitLearn(unittest.TestCase):
         guide = (PACKAGE.parent / "docs/guide/python.md").read_text()
         for name in FORCED_BY_PRIVACY:
             self.assertIn(f"`{name}`", guide)
+
+
+def checks_of(estimator):
+    """Pairs of an estimator and a check, which is skipped where the estimator cannot pass."""
+    from sklearn.utils import estimator_checks
+
+    if hasattr(estimator_checks, "estimator_checks_generator"):  # 1.6 and later
+        return estimator_checks.estimator_checks_generator(estimator, expected_failed_checks=FORCED_BY_PRIVACY,
+                                                           mark="skip")
+    return estimator_checks.check_estimator(estimator, generate_only=True)
 
 
 def warnings_off():
