@@ -3,6 +3,7 @@
 import numpy as np
 
 import dpmpi
+from dpmpi.model.safetensors import read_model_file
 from support import TINY_SADDLE, InFolder, records
 
 
@@ -49,6 +50,26 @@ class Models(InFolder):
         self.assertEqual(plain.shape, (80, 1))
         self.same(X, np.digitize(X[:, 0], [-0.5, 0.5]),
                   {"objective.name": "softmax", "objective.classes": 3, "objective.class_weights": "0:3,2:0.5"})
+
+    def test_large_softmax_models_differ_by_the_rounding_of_a_sum_of_float32(self):
+        """The program's bits are those of that sum, feature after feature; and bytes are features as it has them."""
+        draw = np.random.default_rng(3)
+        pixels, y = draw.integers(0, 256, (80, 300)).astype(np.uint8), draw.integers(0, 4, 80)
+        np.save("p.npy", pixels)
+        np.save("py.npy", y)
+        run = self.train({"data.train": "p.npy,py.npy", "data.scale": 1 / 255, "objective.name": "softmax",
+                          "objective.classes": 4, "method.rate": 30})
+        said, own = self.predicted(run, "p.npy", "data.label=none"), run.model.scores(pixels)
+        tensors = read_model_file(run.path / "model.safetensors").tensors
+        weight, bias = tensors["weight"], tensors["bias"].ravel()
+        x = pixels.astype(np.float32) * np.float32(1 / 255)
+        total = np.zeros(said.shape, np.float32)
+        for j in range(x.shape[1]):  # products of float32 are exact in float64
+            total = (total + np.multiply.outer(x[:, j], weight[:, j], dtype=np.float64)).astype(np.float32)
+        self.assertEqual((total + bias).tolist(), said.tolist())
+        sizes = x.astype(np.float64) @ np.abs(weight.T) + np.abs(bias)
+        self.assertLess((np.abs(own - said) / sizes).max(), (x.shape[1] + 1) * 2.0**-24)
+        self.assertEqual(own.tolist(), (x.astype(np.float64) @ weight.T.astype(np.float64) + bias).tolist())
 
     def test_perceptrons_of_every_head_and_activation(self):
         X = records()

@@ -114,11 +114,20 @@ def _by_settings(table: Table, recipe: Recipe) -> np.ndarray:
         values = _plain_numbers(table, len(columns), comma, missing)
     else:
         values = np.concatenate([_values(table, c, comma, missing, recipe) for c in columns], axis=1)
-    values = values * recipe.number("data.scale", 1.0)
+    scale = recipe.number("data.scale", 1.0)
     if not recipe.list("data.mean") and not recipe.list("data.std"):
-        return values
+        if _stay_bytes(table, recipe):
+            return (values.astype(np.float32) * np.float32(scale)).astype(np.float64)
+        return values * scale
+    values = values * scale
     mean = _per_feature(recipe.list("data.mean"), 0.0, columns, table)
     return (values - mean) / _per_feature(recipe.list("data.std"), 1.0, columns, table)
+
+
+def _stay_bytes(table: Table, recipe: Recipe) -> bool:
+    """Whether the program keeps the records as bytes, and multiplies them by a scale of float32 when it needs them."""
+    others = recipe.text("data.transform") or recipe.text("data.normalize") == "l2"
+    return not others and all(table.column(i).dtype == np.uint8 for i in range(table.width))
 
 
 def _plain_numbers(table: Table, width: int, comma: bool, missing: str) -> np.ndarray:
