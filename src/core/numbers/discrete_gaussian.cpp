@@ -103,7 +103,8 @@ std::uint64_t geometric(SecretReader& bits) {
 
 }  // namespace
 
-bool below_exp(std::uint32_t first, std::uint64_t a, std::uint64_t b, Uint128 p, Uint128 q, SecretReader& bits) {
+bool below_exp(std::uint32_t first, std::uint64_t a, std::uint64_t b, const Uint128& p, const Uint128& q,
+               SecretReader& bits) {
   return below(first, a, b, integer(p), integer(q), bits);
 }
 

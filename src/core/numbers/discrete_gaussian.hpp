@@ -40,7 +40,9 @@ __extension__ using Uint128 = unsigned __int128;
 
 /// Whether U < (a / b) exp(-p / q), where U in [0, 1) has the binary digits `first` (32 of them) followed by the
 /// words of `bits`. Exact: reads further words until a rational enclosure of the right-hand side decides; a second
-/// one with probability below 2^-60. a, b, q > 0.
-bool below_exp(std::uint32_t first, std::uint64_t a, std::uint64_t b, Uint128 p, Uint128 q, SecretReader& bits);
+/// one with probability below 2^-60. a, b, q > 0. (By reference: clang before 18 and g++ pass such values otherwise
+/// where registers run out, and their objects are linked with one another.)
+bool below_exp(std::uint32_t first, std::uint64_t a, std::uint64_t b, const Uint128& p, const Uint128& q,
+               SecretReader& bits);
 
 }  // namespace dpmpi
