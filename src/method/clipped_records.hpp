@@ -15,17 +15,6 @@ namespace dpmpi {
 /// row that adds nothing. It does not depend on the other rows.
 using SizesOverClip = std::function<void(const Rows& rows, std::span<double> out)>;
 
-/// An algorithm that clips what records add to its sums.
-class ClipsRecords {
- public:
-  /// Of the sum that a step would make at the present iterate. Empty: the clip is not known yet. What it returns
-  /// takes the objective to another point, and is valid until the algorithm is used again. Local.
-  virtual SizesOverClip sizes_over_clip() = 0;
-
- protected:
-  ~ClipsRecords() = default;
-};
-
 /// Coordinates `begin` .. `begin + size - 1` of a contribution, which are clipped together, to `clip`.
 struct ClippedPart {
   std::size_t begin = 0, size = 0;

@@ -16,6 +16,7 @@
 
 #include "core/files/archive.hpp"
 #include "core/options.hpp"
+#include "method/clipped_records.hpp"
 #include "objective/objective.hpp"
 #include "privacy/curator/curator.hpp"
 
@@ -56,6 +57,10 @@ class Algorithm {
   /// The state that must be the same on all ranks: compared during the run. Valid until the next call of any
   /// function.
   virtual std::span<const std::byte> replicated() { return std::as_bytes(iterate()); }
+  /// Of the sum that a step would make at the present iterate. Empty: it clips nothing, or its clip is not known
+  /// yet. What it returns takes the objective to another point, and is valid until the algorithm is used again.
+  /// Local.
+  virtual SizesOverClip sizes_over_clip() { return {}; }
   /// Names every field that a resumed run needs.
   virtual void archive(Archive& archive) = 0;
 };

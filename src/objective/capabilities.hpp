@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -220,6 +221,16 @@ class Generator {
                         std::span<float> records) = 0;
 };
 
+/// Tells groups of records apart.
+class TellsGroups {
+ public:
+  /// The group of record i; nothing if it is in none.
+  virtual std::optional<std::size_t> group_of(const Records& records, std::uint32_t i) const = 0;
+
+ protected:
+  ~TellsGroups() = default;
+};
+
 /// Trainings of models that are shared among those who hold the same objective.
 class Turns {
  public:
@@ -262,6 +273,7 @@ struct Capabilities {
   SetMeasures* measures = nullptr;
   PublicTraining* training = nullptr;
   Generator* generator = nullptr;
+  const TellsGroups* record_groups = nullptr;
 };
 
 /// Somebody used what the objective does not offer, without having asked.

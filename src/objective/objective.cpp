@@ -65,6 +65,13 @@ void Objective::refuse_factors(RecordFactors heeded, std::string_view who) const
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
+void Objective::refuse_copies(std::string_view who) const {
+  if (!sees_copies()) return;
+  throw ConfigError(fmt::format(
+      "objective.augment makes random copies of records for gradients, which {} never ask for: leave it out, or take a method of gradients (dp-sgd, dp-ftrl)",
+      who));
+}
+
 const ScalarLoss* Objective::scalar_loss() const {
   const LossForm of = form();
   const auto* scalar = std::get_if<ScalarForm>(&of);

@@ -122,6 +122,8 @@ class Objective {
   /// Whether the loss is minus the log-likelihood of labels whose log-odds are the scores: sigmoid or softmax of
   /// them are then probabilities.
   virtual bool scores_are_logits() const { return false; }
+  /// Whether a record's gradient may be the mean over random copies of it, as its loss never is.
+  virtual bool sees_copies() const { return false; }
   /// A record whose score at w is above this counts as positive (sign labels, for the accuracy).
   virtual float decision_threshold() const { return 0; }
 
@@ -142,9 +144,12 @@ class Objective {
   SetMeasures* set_measures() { return capabilities().measures; }
   PublicTraining* public_training() { return capabilities().training; }
   Generator* generator() { return capabilities().generator; }
+  const TellsGroups* record_groups() const { return mine().record_groups; }
 
   /// phi, if that is the form of the loss; else null.
   const ScalarLoss* scalar_loss() const;
+  /// phi, if the loss of a record is phi(its one score, its label), whatever the score comes from; else null.
+  virtual const ScalarLoss* loss_of_score() const { return scalar_loss(); }
   bool linear_softmax() const { return std::holds_alternative<SoftmaxForm>(form()); }
   /// Whether the loss is a function of products of the parameters with the record.
   bool is_linear() const { return scalar_loss() != nullptr || linear_softmax(); }
@@ -158,6 +163,8 @@ class Objective {
   } factor_columns;
   /// Throws ConfigError for those that `who` ("clamped steps") does not heed.
   void refuse_factors(RecordFactors heeded, std::string_view who) const;
+  /// Throws ConfigError if the objective sees copies, of which `who` ("methods of losses alone") would never know.
+  void refuse_copies(std::string_view who) const;
 
   /// The public part: (l2 / 2) |w|^2 over all parameters but biases. Never probed, clipped or noised.
   double l2 = 0;
@@ -196,6 +203,8 @@ struct ObjectiveEntry {
     virtual std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const = 0;
     virtual LabelKind label_kind() const = 0;
     virtual std::size_t classes() const { return 0; }
+    /// The builder itself, if it has objective.class_weights; else null.
+    virtual ClassWeightOption* class_weight_option() { return nullptr; }
     /// The builder itself, if the objective is code in a file; else null.
     virtual LibraryBuilder* code() { return nullptr; }
   };

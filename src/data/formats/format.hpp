@@ -17,6 +17,8 @@
 
 namespace dpmpi {
 
+struct TableSchema;
+
 /// First bytes of a file: the whole file, or enough lines of a text.
 struct Head {
   std::string path, bytes;
@@ -109,6 +111,8 @@ class Format {
   }
   /// What the first line has in the place of column names, if data.header = auto takes it for them.
   virtual std::vector<std::string> supposed_names(const Head&) const { return {}; }
+  /// What the columns of a table are, after inspect() or archive(); null: the format has none.
+  virtual const TableSchema* schema() const { return nullptr; }
 
  protected:
   const ReadingRules options_;

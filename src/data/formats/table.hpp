@@ -85,7 +85,7 @@ class Table final : public Format {
   Layout inspect(const std::vector<Head>& files) override;
   void read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const override;
   void archive(Archive& archive) override;
-  const TableSchema& schema() const { return schema_; }  ///< after inspect() or archive()
+  const TableSchema* schema() const override { return &schema_; }
   std::size_t feature_of(const std::string& name, std::size_t) const override { return schema_.feature_of(name); }
   std::vector<std::string> supposed_names(const Head& head) const override;
 

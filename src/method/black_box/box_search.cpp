@@ -6,7 +6,6 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
-#include "objective/sees_copies.hpp"
 
 namespace dpmpi {
 
@@ -36,7 +35,7 @@ BoxSearchPlan::BoxSearchPlan(const BoxSearch& box, const PublicFacts& facts, std
   if (facts.objective->saddle())
     throw ConfigError(
         "this objective is a min-max problem, whose value is no mean of losses of single records; use dp-sgda or private-diff");
-  refuse_copies(*facts.objective, "searches among losses");
+  facts.objective->refuse_copies("searches among losses");
   steps = count;
   losses_ = {.name = "losses",
              .dim = points,

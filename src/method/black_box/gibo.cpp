@@ -30,7 +30,6 @@
 #include "method/black_box/design.hpp"
 #include "method/method.hpp"
 #include "method/zeroth_order/settings.hpp"
-#include "objective/sees_copies.hpp"
 
 namespace dpmpi {
 namespace {
@@ -42,7 +41,7 @@ class GiboPlan final : public MethodPlan {
  public:
   GiboPlan(const GiboSettings& settings, const PublicFacts& facts)
       : settings_(settings), setup_(settings.setup(facts.objective->dim())) {
-    refuse_copies(*facts.objective, "methods of losses alone");
+    facts.objective->refuse_copies("methods of losses alone");
     const std::size_t dim = facts.objective->dim();
     const std::uint64_t n = facts.data.records;
     steps = whole(settings.steps);

@@ -114,7 +114,7 @@ class ClippedGdPlan final : public MethodPlan {
   SamplingRule rule_;
 };
 
-class ClippedGd final : public Algorithm, public ClipsRecords {
+class ClippedGd final : public Algorithm {
  public:
   ClippedGd(const ClippedGdSettings& settings, Objective& objective, const std::vector<Query>& queries,
             double clipped_at_first)

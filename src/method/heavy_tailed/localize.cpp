@@ -78,7 +78,7 @@ class HtLocalizePlan final : public MethodPlan {
   Disjoint folds_;
 };
 
-class HtLocalize final : public Algorithm, public ClipsRecords {
+class HtLocalize final : public Algorithm {
  public:
   HtLocalize(const HtLocalizeSettings& settings, const FoldedSchedule& schedule, const Disjoint& folds,
              Objective& objective, const Query& gradient)

@@ -8,7 +8,6 @@
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "method/last_iterate/refusal.hpp"
-#include "objective/sees_copies.hpp"
 #include "objective/values/projected_differences.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 
@@ -221,7 +220,7 @@ LastIterateProblem problem_of(const LastIterateSettings& settings, const PublicF
 
 LastIterateSetup set_up(const LastIterateSettings& settings, const PublicFacts& facts) {
   facts.objective->refuse_factors({.weight = true}, "differences along common directions (zo-hidden)");
-  refuse_copies(*facts.objective, "methods of losses alone");
+  facts.objective->refuse_copies("methods of losses alone");
   const LastIterateProblem problem = problem_of(settings, facts);
   if (settings.hidden)
     if (const auto why = hidden_refusal(settings, facts); !why.empty()) refuse_hidden(settings, facts, why);

@@ -74,7 +74,7 @@ class LastIteratePlan final : public MethodPlan {
   LastIterateSetup setup_;
 };
 
-class ZoHidden final : public Algorithm, public ClipsRecords {
+class ZoHidden final : public Algorithm {
  public:
   ZoHidden(const LastIterateSettings& settings, const LastIterateSetup& setup, Objective& objective,
            const Query& differences)

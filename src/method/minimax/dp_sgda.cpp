@@ -106,7 +106,7 @@ class DpSgdaPlan final : public MethodPlan {
   SamplingRule rule_;
 };
 
-class DpSgda final : public Algorithm, public ClipsRecords {
+class DpSgda final : public Algorithm {
  public:
   DpSgda(const DpSgdaSettings& settings, const SaddleClip& clips, SaddleObjective& f, const Query& query,
          const std::optional<Query>& prior)

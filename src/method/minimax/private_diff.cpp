@@ -123,7 +123,7 @@ class PrivateDiffPlan final : public MethodPlan {
   std::uint64_t restarts_ = 0, differences_ = 0;  ///< releases of the primal; none if it sees no record
 };
 
-class PrivateDiff final : public Algorithm, public ClipsRecords {
+class PrivateDiff final : public Algorithm {
  public:
   PrivateDiff(const PrivateDiffSettings& settings, const DifferenceRadius& radius, std::uint64_t rounds,
               SaddleObjective& f, const PrivateDiffQueries& queries)

@@ -131,7 +131,7 @@ class DpFtrlPlan final : public MethodPlan {
   std::uint64_t leaves_ = 0;  ///< steps of a tree
 };
 
-class DpFtrl final : public Algorithm, public ClipsRecords {
+class DpFtrl final : public Algorithm {
  public:
   DpFtrl(const DpFtrlSettings& settings, const OptimizerSettings& optimizer, Objective& objective,
          const Query& gradient)

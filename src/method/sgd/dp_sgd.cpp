@@ -98,7 +98,7 @@ class DpSgdPlan final : public MethodPlan {
   SamplingRule rule_;
 };
 
-class DpSgd final : public Algorithm, public ClipsRecords {
+class DpSgd final : public Algorithm {
  public:
   DpSgd(const DpSgdSettings& settings, const OptimizerSettings& optimizer, Objective& objective,
         const Query& gradient)

@@ -10,7 +10,6 @@
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 #include "core/numbers/real.hpp"
-#include "objective/sees_copies.hpp"
 
 namespace dpmpi {
 
@@ -64,7 +63,7 @@ void ZoSettings::check(const Objective& objective, std::uint64_t T, std::uint64_
   if (objective.saddle())
     throw ConfigError(
         "this objective is a min-max problem, which this method does not solve; use dp-sgda or private-diff");
-  refuse_copies(objective, "methods of losses alone");
+  objective.refuse_copies("methods of losses alone");
   check_start(start, objective);
   if (const double steps = real(T) * real(K) * real(whole(passes)); steps >= 0x1p32)
     throw ConfigError(fmt::format(

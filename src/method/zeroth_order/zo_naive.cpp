@@ -104,7 +104,7 @@ class ZoNaivePlan final : public MethodPlan {
   std::uint64_t epochs_ = 0;  ///< K of one pass
 };
 
-class ZoNaive final : public Algorithm, public ClipsRecords {
+class ZoNaive final : public Algorithm {
  public:
   ZoNaive(const ZoNaiveSettings& settings, OnlineToNonconvex loop, Objective& objective, const Query& gradient)
       : objective_(objective),

@@ -77,7 +77,7 @@ class ZoO2ncPlan final : public MethodPlan {
   ZoDesign design_;
 };
 
-class ZoO2nc final : public Algorithm, public ClipsRecords {
+class ZoO2nc final : public Algorithm {
  public:
   ZoO2nc(const ZoDesign& design, OnlineToNonconvex loop, Objective& objective, const Query& gradient)
       : design_(design),

@@ -7,11 +7,9 @@
 
 #include "core/errors.hpp"
 #include "objective/layers/adapter.hpp"
-#include "objective/loss_of_score.hpp"
 #include "objective/network/clip.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/pass.hpp"
-#include "objective/sees_copies.hpp"
 
 namespace dpmpi {
 namespace {
@@ -21,9 +19,7 @@ class LayeredNetwork final : public Objective,
                              public PointValues,
                              public GradientKernel,
                              public GradientNorms,
-                             public LossPairs,
-                             public LossOfScore,
-                             public SeesCopies {
+                             public LossPairs {
  public:
   LayeredNetwork(LayeredShape shape, Head head, std::size_t outputs, ClassWeights weights,
                  const Augmentation& augmentation)

@@ -52,6 +52,7 @@ struct PinballGlm final : Builder {
 template <std::unique_ptr<ScalarLoss> (*loss)()>
 struct SignGlm final : Builder, ClassWeightOption {
   void declare(Options& options) override { declare_class_weights(options); }
+  ClassWeightOption* class_weight_option() override { return this; }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     return std::make_unique<Glm>(facts, loss(), class_weights());
   }

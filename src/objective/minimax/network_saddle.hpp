@@ -7,11 +7,10 @@
 
 #include "objective/minimax/saddle.hpp"
 #include "objective/minimax/saddle_network.hpp"
-#include "objective/sees_copies.hpp"
 
 namespace dpmpi {
 
-class NetworkSaddle : public SaddleObjective, public PrivatePrimal, public SeesCopies {
+class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
  public:
   /// w is (network, tail), and the tail is (the loss's slopes, dual).
   NetworkSaddle(const SaddleNetworkMaker& network, std::unique_ptr<OutputLoss> loss, std::size_t tail);

@@ -16,7 +16,6 @@
 #include "objective/network/head.hpp"
 #include "objective/network/mlp.hpp"
 #include "objective/network/pass.hpp"
-#include "objective/tells_groups.hpp"
 #include "objective/weight_scale.hpp"
 
 namespace dpmpi {
@@ -81,6 +80,7 @@ class WorstGroup final : public NetworkSaddle, public SetMeasures, public TellsG
   Capabilities capabilities() override {
     Capabilities all = NetworkSaddle::capabilities();
     all.measures = this;
+    all.record_groups = this;
     return all;
   }
 

@@ -20,6 +20,7 @@ class HeadedBuilder : public ObjectiveEntry::Builder, public ClassWeightOption {
           "objective.class_weights: objective.head = {} has no classes; softmax, logistic and ramp have", head_));
   }
   LabelKind label_kind() const override { return labels_of(head()); }
+  ClassWeightOption* class_weight_option() override { return this; }
   std::size_t classes() const override { return head_ == "softmax" ? static_cast<std::size_t>(classes_) : 0; }
 
  protected:

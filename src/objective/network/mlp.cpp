@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/errors.hpp"
-#include "objective/loss_of_score.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/means.hpp"
 #include "objective/network/network.hpp"
@@ -22,8 +21,7 @@ class Mlp final : public Objective,
                   public GradientMeans,
                   public GradientNorms,
                   public PointInParts,
-                  public LossPairs,
-                  public LossOfScore {
+                  public LossPairs {
  public:
   explicit Mlp(MlpShape shape)
       : shape_(std::move(shape)),

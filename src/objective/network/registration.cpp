@@ -28,6 +28,7 @@ class SoftmaxBuilder : public ObjectiveEntry::Builder, public ClassWeightOption 
   }
   LabelKind label_kind() const override { return LabelKind::class_; }
   std::size_t classes() const override { return static_cast<std::size_t>(classes_); }
+  ClassWeightOption* class_weight_option() override { return this; }
 
  private:
   std::int64_t classes_ = 0;  // not set

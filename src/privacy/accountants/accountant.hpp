@@ -13,6 +13,8 @@
 
 namespace dpmpi {
 
+class PldAccountant;
+
 /// Adaptive composition of events under one adjacency. Local; cheap to use after every step.
 class Accountant {
  public:
@@ -48,9 +50,9 @@ class Accountant {
   /// Proven epsilons for these deltas, not always the smallest, for not much more than the first alone.
   virtual std::vector<double> epsilons(const std::vector<double>& deltas) const;
 
-  /// Takes over what `other` has answered, where answers are costly: if it has composed the same uses of the same
-  /// mechanisms under the same adjacency, else nothing.
-  virtual void recall(const Accountant& /*other*/) {}
+  /// Takes over what `other` has answered, whose answers are costly, if this one or a part of it is another such:
+  /// for the same uses of the same mechanisms under the same adjacency, else nothing.
+  virtual void recall(const PldAccountant& /*other*/) {}
 
   Adjacency adjacency() const { return adjacency_; }
 

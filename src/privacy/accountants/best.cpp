@@ -69,7 +69,7 @@ double BestAccountant::least_delta(double epsilon) const {
   return best;
 }
 
-void BestAccountant::recall(const Accountant& other) {
+void BestAccountant::recall(const PldAccountant& other) {
   for (const auto& part : parts_) part->recall(other);
 }
 

@@ -26,7 +26,7 @@ class BestAccountant final : public Accountant {
   double delta(double epsilon) const override;
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
-  void recall(const Accountant& other) override;
+  void recall(const PldAccountant& other) override;
 
   /// Those that are left, in a fixed order.
   std::vector<const Accountant*> parts() const override;

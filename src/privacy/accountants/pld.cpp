@@ -299,11 +299,10 @@ std::vector<double> PldAccountant::epsilons(const std::vector<double>& deltas) c
   return all;
 }
 
-void PldAccountant::recall(const Accountant& other) {
-  const auto* same = dynamic_cast<const PldAccountant*>(&other);
-  if (!same || same->adjacency() != adjacency() || same->uses_ != uses_) return;
-  epsilon_.insert(same->epsilon_.begin(), same->epsilon_.end());
-  delta_.insert(same->delta_.begin(), same->delta_.end());
+void PldAccountant::recall(const PldAccountant& other) {
+  if (other.adjacency() != adjacency() || other.uses_ != uses_) return;
+  epsilon_.insert(other.epsilon_.begin(), other.epsilon_.end());
+  delta_.insert(other.delta_.begin(), other.delta_.end());
 }
 
 // Every grid gives valid bounds, so the best of all count. The width shrinks with the square of the step where

@@ -28,7 +28,7 @@ class PldAccountant final : public Accountant {
   double delta(double epsilon) const override;
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
-  void recall(const Accountant& other) override;
+  void recall(const PldAccountant& other) override;
   bool is_costly() const override { return true; }
   /// The first as epsilon(delta), the others on the grids on which that one ends.
   std::vector<double> epsilons(const std::vector<double>& deltas) const override;

@@ -40,7 +40,7 @@ using EventsOf = std::function<std::vector<Event>(double)>;
 struct Calibration {
   double value = 0;
   /// What has answered costly questions about the events with this value, for epsilon_guarantee; may be empty.
-  std::shared_ptr<const Accountant> answered = {};
+  std::shared_ptr<const PldAccountant> answered = {};
 };
 
 /// The tightest value of the unknown that keeps the target: the smallest noise or scale, rounded up, the largest

@@ -36,7 +36,7 @@ const std::string& Guarantee::winner() const {
 }
 
 Guarantee epsilon_guarantee(const std::vector<Event>& events, Adjacency adjacency, double delta,
-                            std::string_view accountant, const Accountant* answered) {
+                            std::string_view accountant, const PldAccountant* answered) {
   const auto composed = make_accountant(accountant, adjacency);
   composed->compose(events);
   if (answered) composed->recall(*answered);

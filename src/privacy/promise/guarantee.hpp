@@ -27,7 +27,7 @@ struct Guarantee {
 /// PrivacyError if none has a bound for all events, ConfigError if there is no such accountant. `answered`: an
 /// accountant that may have composed the same events; what it was asked is not computed again.
 Guarantee epsilon_guarantee(const std::vector<Event>& events, Adjacency adjacency, double delta,
-                            std::string_view accountant, const Accountant* answered = nullptr);
+                            std::string_view accountant, const PldAccountant* answered = nullptr);
 /// The same for the smallest delta at `epsilon`.
 Guarantee delta_guarantee(const std::vector<Event>& events, Adjacency adjacency, double epsilon,
                           std::string_view accountant);

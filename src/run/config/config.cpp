@@ -17,6 +17,7 @@
 #include "data/columns/added_attributes.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/load/read_columns.hpp"
+#include "objective/capability_of.hpp"
 #include "objective/class_weights.hpp"
 #include "objective/plugin/library.hpp"
 #include "run/config/automatic.hpp"
@@ -85,7 +86,7 @@ bool on_command_line(const Settings& settings, const std::string& name) {
 /// Words of labels mean what the file's mean: once it is known how that is read.
 void resolve_class_weights(ObjectiveEntry::Builder& objective, const DataOptions& data,
                            std::vector<std::string>& problems) {
-  auto* const weights = dynamic_cast<ClassWeightOption*>(&objective);
+  ClassWeightOption* const weights = objective.class_weight_option();
   if (!weights || is_quantity(objective.label_kind())) return;
   // Without its columns file a run is looked at, and no record is read.
   const bool unread = !data.columns.empty() && !data.columns_file;
@@ -255,7 +256,7 @@ void RunConfig::look_at_library(const Settings& settings) {
                   path_, code->key(), code->library()));
 }
 
-TrainingBuilder* RunConfig::training() const { return dynamic_cast<TrainingBuilder*>(objective.get()); }
+TrainingBuilder* RunConfig::training() const { return capability_of<TrainingBuilder>(objective.get()); }
 
 const RunConfig* RunConfig::trainer() const {
   const TrainingBuilder* const builder = training();

@@ -10,7 +10,6 @@
 
 #include "core/errors.hpp"
 #include "objective/copy_rows.hpp"
-#include "objective/tells_groups.hpp"
 
 namespace dpmpi {
 namespace {
@@ -47,7 +46,7 @@ std::size_t numbered_feature(const std::string& column, std::size_t features) {
 }  // namespace
 
 Grouping groups_of_objective(const Objective& objective) {
-  const auto* const groups = dynamic_cast<const TellsGroups*>(&objective);
+  const TellsGroups* const groups = objective.record_groups();
   return {.of =
               [groups](const Records& records, std::uint32_t row) {
                 const auto group = groups ? groups->group_of(records, row) : std::nullopt;

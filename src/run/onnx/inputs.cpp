@@ -135,8 +135,8 @@ ModelInputs plain_numbers(std::uint64_t features, const FeatureMap& map) {
 
 ModelInputs inputs_by_source(const Source& source, const ReadingRules& rules) {
   const FeatureMap map = source.feature_map(rules);
-  if (const auto* const table = dynamic_cast<const Table*>(source.format.get()))
-    return inputs_by_schema(table->schema(), map, !source.layout.feature_names.empty());
+  if (const TableSchema* const schema = source.format->schema())
+    return inputs_by_schema(*schema, map, !source.layout.feature_names.empty());
   return plain_numbers(source.layout.features, map);
 }
 

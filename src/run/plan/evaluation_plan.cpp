@@ -78,7 +78,7 @@ CountedScores CountedScores::of(const Objective& objective, const std::string& n
   const LabelKind kind = objective.label_kind();
   const std::size_t classes = kind == LabelKind::sign ? 2 : objective.classes();
   const bool scored = kind == LabelKind::sign ? objective.outputs() == 1 : objective.outputs() == classes;
-  if (is_quantity(kind) || !scored || dynamic_cast<const TrainsModels*>(&objective))
+  if (is_quantity(kind) || !scored || trains_models(&objective))
     throw ConfigError(fmt::format(
         "{}: the evaluation on held-out records counts classes and scores, and objective.name = {} has none; leave "
         "it out, or choose an objective that tells classes apart",

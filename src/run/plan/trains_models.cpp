@@ -1,5 +1,7 @@
 #include "run/plan/trains_models.hpp"
 
+#include "objective/capability_of.hpp"
+
 namespace dpmpi {
 
 void TrainingPromise::archive(Archive& archive) {
@@ -7,8 +9,10 @@ void TrainingPromise::archive(Archive& archive) {
   both.archive(archive);
 }
 
-const TrainsModels* trains_models(const PublicFacts& facts) {
-  return dynamic_cast<const TrainsModels*>(facts.objective);
+TrainsModels* trains_models(Objective* objective) { return capability_of<TrainsModels>(objective); }
+const TrainsModels* trains_models(const Objective* objective) {
+  return capability_of<const TrainsModels>(objective);
 }
+const TrainsModels* trains_models(const PublicFacts& facts) { return trains_models(facts.objective); }
 
 }  // namespace dpmpi

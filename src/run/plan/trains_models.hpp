@@ -59,7 +59,10 @@ class TrainsModels {
   virtual std::string advice(std::span<const float> iterate) const = 0;
 };
 
-/// The objective of these facts if it trains models; else null.
+/// The objective if it trains models; else null.
+TrainsModels* trains_models(Objective* objective);
+const TrainsModels* trains_models(const Objective* objective);
+/// That of these facts.
 const TrainsModels* trains_models(const PublicFacts& facts);
 
 }  // namespace dpmpi

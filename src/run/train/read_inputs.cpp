@@ -181,7 +181,7 @@ void look_at_inputs(Training& run, Problems& problems) {
     give_start(run.comm, config.start, *run.objective);
     if (config.report.gradient_norm)
       check_mean_gradient(config.objective_name, *run.objective, !config.data.eval.empty());
-    run.trains_models = dynamic_cast<TrainsModels*>(run.objective.get());
+    run.trains_models = trains_models(run.objective.get());
     run.facts = public_facts(config, run.facts.data, *run.objective);
     if (run.parts) CountedScores::of(*run.objective, config.objective_name);
     run.plan = draft_on_all_ranks(run.comm, config, run.facts);

@@ -22,8 +22,7 @@ double work_of_record(const Objective& objective, const std::vector<Query>& quer
 
 void look_at_clip(const Communicator& comm, Algorithm& algorithm, double work, const Shard& shard,
                   const std::string& where, double little, Findings& findings) {
-  auto* const clips = dynamic_cast<ClipsRecords*>(&algorithm);
-  const SizesOverClip sizes = clips ? clips->sizes_over_clip() : SizesOverClip();
+  const SizesOverClip sizes = algorithm.sizes_over_clip();
   if (!sizes) return;
   const ClipShare share = clip_share(comm, sizes, shard, work);
   if (!comm.is_root() || share.records == 0) return;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "objective/class_weights.hpp"
-#include "objective/loss_of_score.hpp"
+#include "objective/math/losses.hpp"
 #include "run/evaluate/evaluate.hpp"
 
 namespace dpmpi {
@@ -96,12 +96,6 @@ Counts without_weights(Counts counts, const Objective& objective) {
   return counts;
 }
 
-const ScalarLoss* loss_of_score(const Objective& objective) {
-  if (const ScalarLoss* phi = objective.scalar_loss()) return phi;
-  const auto* known = dynamic_cast<const LossOfScore*>(&objective);
-  return known ? known->loss_of_score() : nullptr;
-}
-
 bool has_accuracy(const Objective& objective) {
   return !is_quantity(objective.label_kind()) && objective.outputs() > 0;
 }
@@ -148,7 +142,7 @@ ConstantPredictor best_constant(const Communicator& comm, const Objective& objec
   if (has_accuracy(objective)) constant.accuracy = largest / records;
   if (objective.scores_are_logits())
     constant.loss = entropy(counts, records);
-  else if (const ScalarLoss* phi = loss_of_score(objective))
+  else if (const ScalarLoss* phi = objective.loss_of_score())
     constant.loss = smallest_loss(*phi, without_weights(counts, objective), records);
   return constant;
 }

@@ -97,7 +97,7 @@ std::unique_ptr<Objective> make(const std::string& name, const ObjectiveFacts& f
   builder->declare(options);
   std::vector<std::string> problems;
   options.read(settings, problems);
-  if (auto* const weights = dynamic_cast<ClassWeightOption*>(builder.get()))
+  if (ClassWeightOption* const weights = builder->class_weight_option())
     weights->resolve({}, builder->label_kind(), builder->classes(), problems);
   EXPECT_TRUE(problems.empty());
   return builder->make(facts);
@@ -167,7 +167,7 @@ TEST_P(GlmContract, EveryLossOfSignsWithClassWeights) {
   for (const LossCase& loss : loss_cases()) {
     const bool signs = entry(loss.name).builder()->label_kind() == LabelKind::sign;
     const auto builder = entry(loss.name).builder();
-    ASSERT_EQ(dynamic_cast<ClassWeightOption*>(builder.get()) != nullptr, signs) << loss.name;
+    ASSERT_EQ(builder->class_weight_option() != nullptr, signs) << loss.name;
     if (!signs) continue;
     check(weighted(loss), GetParam(), 17, 37, 1, {{"objective.class_weights", {"1:8,-1:0.25", "test"}}});
     ++weighing;

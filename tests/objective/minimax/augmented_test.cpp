@@ -12,7 +12,6 @@
 #include "objective/minimax/auc.hpp"
 #include "objective/minimax/worst_group.hpp"
 #include "objective/saddle_property.hpp"
-#include "objective/sees_copies.hpp"
 #include "support/data_files.hpp"
 
 namespace dpmpi::test::augmented_saddle_test {
@@ -120,8 +119,8 @@ TEST_P(AugmentedSaddles, LoseAndScoreTheImagesThemselves) {
   EXPECT_EQ(losses_of(*augmented_, w_, records, all_rows(records)),
             losses_of(*plain_, w_, records, all_rows(records)));
   EXPECT_DOUBLE_EQ(augmented_->flops_per_record(), 5 * plain_->flops_per_record());
-  EXPECT_NO_THROW(refuse_copies(*plain_, "those of losses"));
-  EXPECT_MENTIONS(message_of<ConfigError>([&] { refuse_copies(*augmented_, "those of losses"); }),
+  EXPECT_NO_THROW(plain_->refuse_copies("those of losses"));
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { augmented_->refuse_copies("those of losses"); }),
                   "which those of losses never ask for");
 }
 

@@ -121,7 +121,7 @@ std::unique_ptr<Objective> objective_of(const Case& c) {
   for (const auto& [key, value] : c.options) settings[key] = {value, "test"};
   std::vector<std::string> problems;
   options.read(settings, problems);
-  dynamic_cast<ClassWeightOption&>(*builder).resolve({}, c.shape.labels, c.shape.classes, problems);
+  builder->class_weight_option()->resolve({}, c.shape.labels, c.shape.classes, problems);
   EXPECT_TRUE(problems.empty());
   auto objective = builder->make(facts);
   EXPECT_FALSE(objective->class_weights().empty());
