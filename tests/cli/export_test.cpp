@@ -406,7 +406,7 @@ TEST_F(Export, WhatIsNoScoreOfLayers) {
            {"train = g.csv\nheader = yes\nbias = 0\nblocks = 1", "name = td\nvalue = linear\ndiscount = 0.9",
             "name = dp-sgda\nrate = 0.1\ndual_rate = 0.1\ndual_clip = 1\n" + steps, "objective.name = td"},
            {two, "name = plugin\nlibrary = " DPMPI_PINBALL_PLUGIN,
-            "name = zo-hidden\naccounting = composition\nsampling = poisson\ndirections = 2\nradius = 0.1\n"
+            "name = zo-hidden\nrelease = all\nsampling = poisson\ndirections = 2\nradius = 0.1\n"
             "clip = 1\nrate = 0.1\n" +
                 steps,
             "objective.name = plugin"}}) {

@@ -24,8 +24,7 @@ inline std::unique_ptr<Objective> logistic() {
   return test::make_objective("logistic", {shape.features, shape.storage, shape.bias});
 }
 
-inline const Settings composed{
-    {"accounting", "composition"}, {"steps", "40"}, {"directions", "4"}, {"rate", "3"}, {"release", "all"}};
+inline const Settings composed{{"steps", "40"}, {"directions", "4"}, {"rate", "3"}, {"release", "all"}};
 inline const Settings hidden{{"steps", "400"},       {"directions", "4"}, {"ball", "0.5"},
                              {"feature_bound", "1"}, {"window", "300"},   {"share", "0.4"}};
 

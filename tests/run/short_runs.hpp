@@ -26,13 +26,8 @@ inline Settings options_of(const std::string& method, const std::string& objecti
   }
   if (method == "zo-naive") return {"method.inner=8", "method.batch=20"};
   if (method == "zo-hidden")
-    return {"method.accounting=composition",
-            "method.release=all",
-            "method.directions=4",
-            "method.steps=7",
-            "method.rate=0.5",
-            "method.sampling=poisson",
-            "method.batch=150"};
+    return {"method.release=all", "method.directions=4",     "method.steps=7",
+            "method.rate=0.5",    "method.sampling=poisson", "method.batch=150"};
   if (method == "gibo")
     return {"method.steps=5", "method.batch=fixed", "method.b=4", "method.memory=window:6", "method.clip=0.3"};
   if (method == "random-search") return {"method.candidates=9", "method.block=3"};

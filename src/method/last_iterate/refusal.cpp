@@ -24,7 +24,7 @@ std::string composition_text(const LastIterateSettings& settings, const PublicFa
     query.noise_multiplier = z;
     return query.events(0, query.steps);
   };
-  std::string text = "set method.accounting = composition, which holds for any loss and whoever sees the iterates";
+  std::string text = "set method.release = all, whose composition holds for any loss and whoever sees the iterates";
   if (facts.noise_multiplier > 0)
     return text +
            fmt::format(
@@ -53,7 +53,6 @@ std::string hidden_refusal(const LastIterateSettings& settings, const PublicFact
   if (settings.share == 1) return "HS-05 method.share = 1 in the window: there is no noise across the directions";
   if (settings.direction_seed >= 0)
     return "HS-06 method.direction_seed was chosen in advance: records could be made to fit the directions";
-  if (settings.release == "all") return "HS-07 method.release = all: every iterate is seen";
   const bool declared = !settings.proved.empty();
   if (settings.feature_bound == 0 && (declared ? linear : known))
     return "HS-09 method.feature_bound is not set: the norm of records is not bounded";

@@ -8,7 +8,7 @@
 
 namespace dpmpi {
 
-/// Why accounting = hidden is refused before its constants are known: by the settings alone. Empty: not.
+/// Why hidden iterates are refused before its constants are known: by the settings alone. Empty: not.
 std::string hidden_refusal(const LastIterateSettings& settings, const PublicFacts& facts);
 
 /// Throws PrivacyError with what composition gives for the same steps.

@@ -49,7 +49,7 @@ void LastIterateSettings::declare(Options& options) {
           laws())
       .add("sampling", sampling,
            "which records take part in a step; shuffle_once and reshuffle are public partitions (poisson: "
-           "accounting = composition only)",
+           "release = all only)",
            {"full", "wor", "cyclic", "shuffle_once", "reshuffle", "poisson"})
       .add("batch", batch, "records b of a step, the public normaliser (sampling = full: all)",
            Range::closed(1, 0x1p31))
@@ -66,18 +66,15 @@ void LastIterateSettings::declare(Options& options) {
           "clip_failure", clip_failure,
           "probability that a clip may act in the whole run, taken from delta: a smaller automatic clip (0: never)",
           {0, 1, false, true})
-      .add_words(
-          "accounting", hidden,
-          "hidden: only released iterates are seen, and the loss is certified smooth; composition: holds for any "
-          "loss, and if all iterates are seen",
-          {{"hidden", true}, {"composition", false}})
       .add("release", release,
-           "which iterates are released: final (the last), all, or a number of steps between them")
+           "which iterates are released: all (accounted for by composition, which holds for any loss), final (the "
+           "last alone) or a number of steps between them (the others stay hidden, and the loss must be certified "
+           "smooth)")
       .add("share", share,
-           "share f of the noise's energy along the directions, in the window (-1: the best; composition: 1)",
+           "share f of the noise's energy along the directions, in the window (-1: the best; release = all: 1)",
            {automatic, 1, false, false})
       .add("window", window,
-           "last N steps with noise across the directions as well (0: the best; composition: all steps)",
+           "last N steps with noise across the directions as well (0: the best; release = all: all steps)",
            Range::closed(0, 0x1p31))
       .add("feature_bound", feature_bound,
            "Rx: longer records (with the bias column) are scaled down to it (0: records as they are)",
@@ -123,13 +120,14 @@ void LastIterateSettings::validate(std::vector<std::string>& problems) const {
     problems.push_back(fmt::format(
         "method.share = {} is noise across the directions, which must have a fixed length: method.law = gauss has none",
         share));
-  if (clip > 0 && clip_failure > 0 && !hidden)
+  if (clip > 0 && clip_failure > 0 && !hidden())
     problems.push_back(
-        fmt::format("method.clip_failure = {} belongs to method.accounting = hidden: it must be 0", clip_failure));
+        fmt::format("method.clip_failure = {} belongs to hidden iterates: with method.release = all it must be 0",
+                    clip_failure));
 }
 
 std::string LastIterateSettings::describe_releases() const {
-  if (!hidden || release == "all") return "the model and every iterate";
+  if (!hidden()) return "the model and every iterate";
   const char* also = ", beside public settings and all directions";
   if (release == "final") return std::string("the model alone") + also;
   return "the model and the iterate after every " + release + " steps" + also;

@@ -19,7 +19,6 @@ struct LastIterateSettings final : MethodSettings {
   std::int64_t direction_seed = -1;
   double clip = 0, clip_failure = 0, radius = 0, rate = 0, ball = 0, share = automatic;
   double feature_bound = 0, label_bound = 0;
-  bool hidden = true;          ///< accounting of runs whose iterates stay hidden; else by composition
   bool joint = true;           ///< one clip for a record's K differences; else one for each
   std::vector<double> proved;  ///< M, the least curvature and L of every record's loss; empty: not declared
   DirectionLaw law = DirectionLaw::stiefel;
@@ -35,6 +34,8 @@ struct LastIterateSettings final : MethodSettings {
   std::string law_name() const;
   /// Which records a step takes. Throws ConfigError if the batch is larger than the data.
   SamplingRule rule(std::uint64_t records) const;
+  /// Whether iterates stay hidden, and the run is accounted for by that; else by composition.
+  bool hidden() const { return release != "all"; }
   /// Steps between releases.
   std::uint64_t release_every() const;
   /// Whether the iterate after t steps is released.

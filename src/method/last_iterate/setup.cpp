@@ -39,7 +39,7 @@ std::optional<Smoothness> constants(const LastIterateSettings& settings, const P
                       .provenance = "user asserted (method.i_have_proved)"};
   }
   if (settings.feature_bound == 0) return {};
-  if (!settings.hidden && is_quantity(facts.objective->label_kind()) && settings.label_bound == 0) return {};
+  if (!settings.hidden() && is_quantity(facts.objective->label_kind()) && settings.label_bound == 0) return {};
   return smoothness(*facts.objective, settings.feature_bound, settings.label_bound, reach);
 }
 
@@ -73,7 +73,7 @@ double choose_rate(const LastIterateSettings& settings, const PublicFacts& facts
   if (!probing.smoothness)
     throw ConfigError("method.rate is needed: the smoothness of the loss is not known (give method.feature_bound)");
   const double M = probing.smoothness->M;
-  return settings.hidden ? p.K / M : p.d / (p.length * p.length * (M + facts.objective->l2));
+  return settings.hidden() ? p.K / M : p.d / (p.length * p.length * (M + facts.objective->l2));
 }
 
 // Above this no clip acts: differences are within L, and within the gradient's projection and the errors.
@@ -93,7 +93,7 @@ double choose_clip(const LastIterateSettings& settings, const PublicFacts& facts
   if (probing.smoothness && !std::isinf(p.R)) {
     const double inactive = inactive_clip(p, probing, settings.joint, settings.clip_failure);
     if (settings.clip == 0) clip = inactive;
-    if (settings.hidden && clip < inactive)
+    if (settings.hidden() && clip < inactive)
       refuse_hidden(
           settings, facts,
           fmt::format("HS-02 method.clip = {} is below the bound on differences ({:.6g}; method.clip = 0 takes it, "
@@ -222,13 +222,13 @@ LastIterateSetup set_up(const LastIterateSettings& settings, const PublicFacts& 
   facts.objective->refuse_factors({.weight = true}, "differences along common directions (zo-hidden)");
   facts.objective->refuse_copies("methods of losses alone");
   const LastIterateProblem problem = problem_of(settings, facts);
-  if (settings.hidden)
+  if (settings.hidden())
     if (const auto why = hidden_refusal(settings, facts); !why.empty()) refuse_hidden(settings, facts, why);
   const Probing probing = choose_radius(settings, facts, problem);
-  if (settings.hidden && !probing.smoothness)
+  if (settings.hidden() && !probing.smoothness)
     refuse_hidden(settings, facts, "HS-01 unknown smoothness of this objective");
   const LastIterateStep step = choose_step(settings, facts, problem, probing);
-  return {step, settings.hidden ? hidden_noise(settings, facts, step) : composed_noise(settings)};
+  return {step, settings.hidden() ? hidden_noise(settings, facts, step) : composed_noise(settings)};
 }
 
 double LastIterateSetup::across(std::uint64_t t) const {

@@ -48,7 +48,7 @@ struct LastIterateStep : LastIterateProblem, Probing {
 struct LastIterateNoise {
   double f = 1;                           ///< share of the noise's energy along the directions, in the window
   std::uint64_t N = 0;                    ///< steps of the window; before it f = 1
-  std::optional<HiddenState> event = {};  ///< accounting = hidden: the run, for z = 1
+  std::optional<HiddenState> event = {};  ///< hidden iterates: the run, for z = 1
   double rounding = 0;                    ///< LastIterateRun::rounding
 };
 

@@ -217,8 +217,8 @@ class ZoHidden final : public Algorithm {
   // What is released is float32; and the run goes on from the very numbers that were released, because the bound
   // for the steps after a release begins at a point that both runs have in common. Within the ball after rounding.
   void release(std::uint64_t steps) {
-    shown_ = settings_.hidden || steps == settings_.T() ? Shown::in_place : Shown::copy;
-    if (!settings_.hidden) return;
+    shown_ = settings_.hidden() || steps == settings_.T() ? Shown::in_place : Shown::copy;
+    if (!settings_.hidden()) return;
     project(setup_.R * (1 - 0x1p-22));
     for (double& x : w_.doubles()) x = static_cast<float>(x);
   }

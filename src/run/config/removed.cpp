@@ -21,7 +21,7 @@ const Removed all[] = {
     {"method.name", "private-diff-literal",
      "it was the algorithm with the errors of its paper, and not private; take private-diff"},
     {"method.name", "mezo",
-     "take zo-hidden with privacy.noise = none, method.accounting = composition, release = all, law = gauss, "
+     "take zo-hidden with privacy.noise = none, method.release = all, law = gauss, "
      "directions = 1, sampling = wor, batch = 16, clip = 100 and direction_seed = 1"},
     {"method.name", "zo-ks", "take zo-naive with privacy.noise = none"},
     {"method.name", "zo-o2nc-noiseless", "take zo-o2nc with privacy.noise = none"},
@@ -38,6 +38,11 @@ const Removed all[] = {
     {"method.curvature", "", proved, "zo-hidden"},
     {"method.lipschitz", "", proved, "zo-hidden"},
     {"method.i_have_proved_it", "", proved, "zo-hidden"},
+    {"method.accounting", "composition", "set method.release = all, which is accounted for by composition",
+     "zo-hidden"},
+    {"method.accounting", "",
+     "leave it out: a run is accounted for as hidden unless method.release = all releases every iterate",
+     "zo-hidden"},
     {"method.start", "", "zo-hidden begins where the objective does; leave it out", "zo-hidden"},
     {"method.momentum", "", "the step of zo-hidden has none; leave it out", "zo-hidden"},
     {"method.average", "", "zo-hidden releases its iterates as they are; leave it out", "zo-hidden"},

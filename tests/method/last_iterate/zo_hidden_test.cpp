@@ -279,7 +279,7 @@ TEST(ZoHidden, CompositionChargesOrdinaryEvents) {
 // n = 10 records, sigma = 1, one direction, Delta = 1, one step: mu = 2 Delta / (n sigma) = 0.2.
 TEST(ZoHidden, SensitivityIsTwoClips) {
   Trial t("zo-hidden",
-          {{"accounting", "composition"},
+          {{"release", "all"},
            {"steps", "1"},
            {"directions", "1"},
            {"rate", "1"},

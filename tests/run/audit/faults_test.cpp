@@ -148,7 +148,6 @@ const MethodRegistration bounds_records_only{
 constexpr const char* zeroth_order = R"(
 [method]
 name = zo-hidden
-accounting = composition
 release = all
 directions = 4
 direction_seed = 1

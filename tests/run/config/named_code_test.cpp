@@ -41,7 +41,7 @@ class NamedCode : public ::testing::Test {
     fs::copy(DPMPI_MARKING_PLUGIN, path("loss.so"));
     std::ofstream(path("run.ini"))
         << "[data]\nblocks = 4\ntrain = train.csv\neval = train-eval.csv\n[objective]\nname = plugin\nlibrary = "
-           "./loss.so\n[method]\nname = zo-hidden\naccounting = composition\ndirections = 2\nrate = 0.1\nsteps = 20\n"
+           "./loss.so\n[method]\nname = zo-hidden\nrelease = all\ndirections = 2\nrate = 0.1\nsteps = 20\n"
            "[privacy]\nepsilon = 3\ndelta = 1e-4\n[report]\nprogress = none\n";
     Outcome outcome = dpmpi("--quiet --config run.ini --set run.dir=finished");
     ASSERT_EQ(outcome.code, 0) << outcome.output;

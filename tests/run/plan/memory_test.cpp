@@ -32,7 +32,7 @@ class RunMemory : public test::RunFolder {
     }
     std::ofstream(config_) << fmt::format(
         "[run]\ndir = {0}\ncheckpoint_every = 1\n[data]\nblocks = 4\ntrain = {1}/1.svm\nfeatures = {2}\n{3}\n"
-        "[method]\nname = zo-hidden\naccounting = composition\nrelease = all\ndirections = 4\nsteps = 2\nrate = 1\n"
+        "[method]\nname = zo-hidden\nrelease = all\ndirections = 4\nsteps = 2\nrate = 1\n"
         "ball = 10\nshare = 0.5\nwindow = 2\n[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\n"
         "adjacency = replace_one\n[report]\neval_every = 1\n",
         run_, folder_, features, evaluation);
@@ -50,7 +50,7 @@ class RunMemory : public test::RunFolder {
     data.close();
     std::ofstream(config_) << fmt::format(
         "[run]\ndir = {}\n[data]\nblocks = 1\ntrain = {}/dense.csv\nheader = no\nlabel = 1\n[objective]\nname = mlp\n"
-        "classes = 10\nhidden = {}\n[method]\nname = zo-hidden\naccounting = composition\ndirections = 8\nsteps = 1\nrate = 0.01\n"
+        "classes = 10\nhidden = {}\n[method]\nname = zo-hidden\nrelease = all\ndirections = 8\nsteps = 1\nrate = 0.01\n"
         "ball = 10\n[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\nadjacency = replace_one\n",
         run_, folder_, hidden);
   }

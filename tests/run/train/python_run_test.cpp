@@ -45,7 +45,7 @@ class PythonRun : public ::testing::Test {
   /// A config of this loss.
   static std::string config(const std::string& loss, const std::string& seed = "seed = 1\n") {
     write("run.ini", "[data]\nblocks = 4\ntrain = train.csv\neval = train-eval.csv\n[objective]\n" + loss +
-                         "\n[method]\nname = zo-hidden\naccounting = composition\ndirections = 2\nrate = 0.1\n"
+                         "\n[method]\nname = zo-hidden\nrelease = all\ndirections = 2\nrate = 0.1\n"
                          "steps = 20\n[privacy]\nepsilon = 3\ndelta = 1e-4\n" +
                          seed + "[report]\nprogress = none\n");
     return "--quiet --config run.ini --set run.dir=";

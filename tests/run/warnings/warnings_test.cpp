@@ -200,7 +200,7 @@ TEST_F(Warnings, LookAtTheClipOfEveryMethodThatHasOne) {
       {"zo-naive", "inner = 8\nbatch = 20\nclip = "},
       {"zo-o2nc", "inner = 8\nbatch = 20\nfirst_batch = 60\nlipschitz = "},
       {"zo-hidden",
-       "accounting = composition\nrelease = all\ndirections = 4\nsteps = 7\nrate = 0.5\nsampling = poisson\nbatch = "
+       "release = all\ndirections = 4\nsteps = 7\nrate = 0.5\nsampling = poisson\nbatch = "
        "100\nclip = "},
       {"dp-sgda", "batch = 100\nsteps = 5\nclip = "},
       {"private-diff", "batch = 100\nsteps = 5\nclip = "}};
@@ -305,7 +305,7 @@ TEST_F(Warnings, ChangeNothingThatIsTrained) {
   write_ordinary_people();
   for (const char* method :
        {sgd, "[method]\nname = zo-naive\ninner = 8\nbatch = 20\n",
-        "[method]\nname = zo-hidden\naccounting = composition\nrelease = all\ndirections = 4\nsteps = 7\nrate = "
+        "[method]\nname = zo-hidden\nrelease = all\ndirections = 4\nsteps = 7\nrate = "
         "0.5\nsampling = poisson\nbatch = 100\n",
         "[objective]\nname = mlp\nclasses = 2\nhidden = 5\n[method]\nbatch = 100\nsteps = 9\nclip = 1e-4\n"}) {
     write_config(method);
