@@ -26,7 +26,6 @@ namespace {
 struct DpFtrlSettings final : MethodSettings {
   std::int64_t batch = 256, passes = 1, restarts = 1, band = 64, seed = 1;
   FollowingClipSettings clip;
-  Clipping clipping = Clipping::flat;
   Strategy strategy = Strategy::full_honaker;
   OptimizerSettings optimizer;
 
@@ -37,8 +36,6 @@ struct DpFtrlSettings final : MethodSettings {
              Range::closed(1, 0x1p31));
     clip.declare(options);
     options
-        .add_words("clipping", clipping, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
-                   {{"flat", Clipping::flat}, {"per_layer", Clipping::per_layer}})
         .add_words("strategy", strategy, "correlation of the noise of prefix sums",
                    {{"fenwick", Strategy::fenwick},
                     {"full_honaker", Strategy::full_honaker},
@@ -49,7 +46,7 @@ struct DpFtrlSettings final : MethodSettings {
     optimizer.declare(options);
   }
   void validate(std::vector<std::string>& problems) const override {
-    clip.validate(clipping, problems);
+    clip.validate(problems);
     optimizer.validate(problems);
   }
   std::string describe_releases() const override {
@@ -78,7 +75,7 @@ class DpFtrlPlan final : public MethodPlan {
     return {{.name = "gradient",
              .dim = settings_.clip.coordinates(facts_.objective->dim()),
              .sampling = Shuffled{whole(settings_.seed), batch, batch, leaves_, restarts},
-             .bound = settings_.clip.bound(settings_.clipping),
+             .bound = settings_.clip.bound(),
              .slack = offered(facts_.objective->gradients()).gradient_slack(),
              .noise_multiplier = noise_multiplier,
              .steps = steps,

@@ -18,7 +18,6 @@ struct DpSgdSettings final : MethodSettings {
   double epochs = 10;
   std::string sampling = "poisson";
   FollowingClipSettings clip;
-  Clipping clipping = Clipping::flat;
   OptimizerSettings optimizer;
 
   void declare(Options& options) override {
@@ -27,14 +26,11 @@ struct DpSgdSettings final : MethodSettings {
         .add("steps", steps, "number of steps (0: from method.epochs)", Range::closed(0, most_steps))
         .add("sampling", sampling, "which records take part in a step", {"poisson", "wor", "full", "cyclic"});
     clip.declare(options);
-    options
-        .add_words("clipping", clipping, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
-                   {{"flat", Clipping::flat}, {"per_layer", Clipping::per_layer}})
-        .add("seed", seed, "public seed of the start point", Range::at_least(0));
+    options.add("seed", seed, "public seed of the start point", Range::at_least(0));
     optimizer.declare(options);
   }
   void validate(std::vector<std::string>& problems) const override {
-    clip.validate(clipping, problems);
+    clip.validate(problems);
     optimizer.validate(problems);
   }
   std::string describe_releases() const override {
@@ -58,7 +54,7 @@ class DpSgdPlan final : public MethodPlan {
     return {{.name = "gradient",
              .dim = settings_.clip.coordinates(facts_.objective->dim()),
              .sampling = rule_,
-             .bound = settings_.clip.bound(settings_.clipping),
+             .bound = settings_.clip.bound(),
              .slack = offered(facts_.objective->gradients()).gradient_slack(),
              .noise_multiplier = noise_multiplier,
              .steps = steps,

@@ -26,10 +26,12 @@ void FollowingClipSettings::declare(Options& options) {
       .add("clip_range", range, "the clip stays between method.clip over this and method.clip times this",
            Range::closed(1, 1e4))
       .add("clip_share", share, "share of the squared sensitivity that counting the records within the clip takes",
-           {1e-6, 0.5, false, false});
+           {1e-6, 0.5, false, false})
+      .add_words("clipping", clipping, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
+                 {{"flat", Clipping::flat}, {"per_layer", Clipping::per_layer}});
 }
 
-void FollowingClipSettings::validate(Clipping clipping, std::vector<std::string>& problems) const {
+void FollowingClipSettings::validate(std::vector<std::string>& problems) const {
   if (follows() && clipping != Clipping::flat)
     problems.emplace_back(
         "method.clip_quantile moves one clip, and method.clipping = per_layer has one for each layer: it must be flat");
@@ -43,7 +45,7 @@ void FollowingClipSettings::require_norms(const Objective& objective) const {
         quantile));
 }
 
-L2Bound FollowingClipSettings::bound(Clipping clipping) const {
+L2Bound FollowingClipSettings::bound() const {
   return {follows() ? highest() / std::sqrt(1 - share) : start, clipping};
 }
 
@@ -84,7 +86,7 @@ std::string FollowingClipSettings::contradiction(const std::vector<Measure>& ear
 // A vote is + or - the size, so that the share is 1/2 + votes / (2 size B). Noise may take it out of [0, 1].
 void FollowingClip::follow(double votes) {
   if (!settings_.follows()) return;
-  const L2Bound joint{settings_.bound(Clipping::flat).clip * scale_};
+  const L2Bound joint{settings_.bound().clip * scale_};
   within_ = std::clamp(0.5 + votes / (2 * vote_size(joint, settings_.share) * batch_), 0.0, 1.0);
   scale_ = settings_.next_scale(scale_, within_);
 }

@@ -20,11 +20,12 @@ struct FollowingClipSettings {
   double start = 1;     ///< method.clip
   double quantile = 0;  ///< 0: the clip stays
   double rate = 0.2, range = 100, share = 0.01;
+  Clipping clipping = Clipping::flat;
 
   void declare(Options& options);
   bool follows() const { return quantile > 0; }
   /// Appends what is wrong between these and other options.
-  void validate(Clipping clipping, std::vector<std::string>& problems) const;
+  void validate(std::vector<std::string>& problems) const;
   /// Throws ConfigError if the objective cannot tell the norms that votes need.
   void require_norms(const Objective& objective) const;
 
@@ -37,7 +38,7 @@ struct FollowingClipSettings {
   /// Coordinates of a release of `dim` gradients.
   std::size_t coordinates(std::size_t dim) const { return follows() ? dim + 1 : dim; }
   /// The bound of a gradient, and its vote if there are any, at the largest clip.
-  L2Bound bound(Clipping clipping) const;
+  L2Bound bound() const;
   /// The unit of length of the steps: the present clip, if it follows; else 1.
   double unit(double clip) const { return follows() ? clip : 1; }
   /// What plans list of the clip and of its noise: C, z, sigma.

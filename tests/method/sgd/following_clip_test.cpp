@@ -189,7 +189,7 @@ TEST(FollowingClip, StepsAllocateNothing) {
 }
 
 TEST(FollowingClip, SaysWhatItNeeds) {
-  const auto problems_of = [](const Options& options, Clipping clipping = Clipping::flat) {
+  const auto problems_of = [](const Options& options) {
     FollowingClipSettings clip;
     dpmpi::Options declared("method");
     clip.declare(declared);
@@ -197,12 +197,12 @@ TEST(FollowingClip, SaysWhatItNeeds) {
     for (const auto& [key, value] : options) given["method." + key] = {value, "test"};
     std::vector<std::string> problems;
     declared.read(given, problems);
-    clip.validate(clipping, problems);
+    clip.validate(problems);
     return problems;
   };
   EXPECT_TRUE(problems_of({{"clip_quantile", "0.5"}}).empty());
-  EXPECT_TRUE(problems_of({}, Clipping::per_layer).empty());
-  EXPECT_EQ(problems_of({{"clip_quantile", "0.5"}}, Clipping::per_layer).size(), 1u);
+  EXPECT_TRUE(problems_of({{"clipping", "per_layer"}}).empty());
+  EXPECT_EQ(problems_of({{"clip_quantile", "0.5"}, {"clipping", "per_layer"}}).size(), 1u);
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{{"clip_quantile", "1"},
                                                                                    {"clip_quantile", "-0.1"},
                                                                                    {"clip_quantile", "nan"},
