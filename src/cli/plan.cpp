@@ -11,18 +11,13 @@
 #include "cli/search.hpp"
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
-#include "data/load/load.hpp"
-#include "data/load/throw_on_all_ranks.hpp"
 #include "privacy/promise/group_guarantee.hpp"
-#include "run/certify/named_code.hpp"
-#include "run/objective/public_start.hpp"
-#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/person_sampling.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/plan_timing.hpp"
 #include "run/plan/settings_table.hpp"
 #include "run/plan/time_estimate.hpp"
-#include "run/suggest/suggest.hpp"
+#include "run/planned_config.hpp"
 
 namespace dpmpi {
 namespace {
@@ -134,36 +129,26 @@ struct PlanRequest {
 };
 
 /// Collective; prints on the root.
-int show_plan(const Communicator& comm, PlanRequest& typed) {
-  auto read = std::make_unique<RunConfig>(typed.config, typed.overrides);
-  settle(comm, read, typed.overrides);
-  const RunConfig& config = *read;
-  DatasetFacts data = inspect(comm, config.find_files().training);
-  const std::optional<HeldOut> parts = parts_of(config.data.test_share, data);
-  throw_on_all_ranks(comm, [&] {
-    if (comm.is_root()) verify_before_code(config);
-  });
-  const auto objective = make_objective(config, data);
-  give_start(comm, config.start, *objective);
-  const PublicFacts facts = public_facts(config, data, *objective);
+int show_plan(const Communicator& comm, const PlanRequest& typed) {
+  const PlannedConfig planned = planned_config(comm, typed.config, typed.overrides);
+  const RunConfig& config = *planned.config;
+  Objective& objective = *planned.objective;
   const Machine machine =
-      typed.measure ? measure_machine(comm, facts, *objective, static_cast<float>(config.data.bias)) : Machine();
+      typed.measure ? measure_machine(comm, planned.facts, objective, static_cast<float>(config.data.bias))
+                    : Machine();
   if (!comm.is_root()) return static_cast<int>(ExitCode::done);
 
-  Plan plan = make_plan(config, facts);
-  if (parts)
-    plan.evaluation =
-        std::make_shared<const EvaluationPlan>(make_evaluation_plan(config, *objective, plan, *parts));
-  const StepCost cost = step_cost(plan, *objective);
+  const Plan plan = planned.plan();
+  const StepCost cost = step_cost(plan, objective);
   const Footprint& footprint = plan.method->footprint;
   if (typed.json) {
-    Json out = Json::parse(plan_json(plan, config, facts));
+    Json out = Json::parse(plan_json(plan, config, planned.facts));
     out["predicted"] = predicted(plan, cost, machine, typed.ranks);
     if (footprint.ranks + footprint.root > 0)
       out["memory"] = {{"ranks_bytes", footprint.ranks}, {"root_bytes", footprint.root}};
     fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
-    print_settings(config, facts, plan, comm.size(), stdout);
+    print_settings(config, planned.facts, plan, comm.size(), stdout);
     print_promise(plan, config);
     print_cost(plan, cost, machine, typed.ranks);
     print_memory(footprint);
