@@ -6,10 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/errors.hpp"
-#include "core/options.hpp"
-#include "objective/layers/description.hpp"
 #include "objective/minimax/auc.hpp"
+#include "objective/minimax/layer_options.hpp"
 #include "objective/minimax/worst_group.hpp"
 #include "objective/saddle_property.hpp"
 #include "support/data_files.hpp"
@@ -21,10 +19,7 @@ const Volume image{2, 4, 5};
 constexpr std::size_t features = 40;
 const Augmentation five{.shift = 1, .flip = true, .copies = 5};
 
-LayeredShape shape_of_layers() {
-  std::vector<std::string> problems;
-  return {read_layers("conv 4 3x3 pad 1, tanh, flatten, dense 1", problems), image};
-}
+LayeredShape shape_of_layers() { return shape_of("conv 4 3x3 pad 1, tanh, flatten, dense 1", image); }
 std::unique_ptr<SaddleObjective> auc_of(const Augmentation& augmentation) {
   return make_auc({.scorer = {}, .layers = shape_of_layers(), .augmentation = augmentation, .prior = 0.3});
 }
@@ -141,30 +136,10 @@ INSTANTIATE_TEST_SUITE_P(Problems, AugmentedSaddles,
                          testing::Values(ProblemCase{"auc", auc_of}, ProblemCase{"worst_group", worst_group_of}),
                          [](const auto& test) { return std::string(test.param.name); });
 
-using Choices = std::vector<std::pair<std::string, std::string>>;
-
-/// All problems before the data are known, or else what the options are refused for with 40 features.
-std::string refusal(const std::string& name, Choices choices) {
-  for (const ObjectiveEntry& entry : objectives()) {
-    if (entry.name != name) continue;
-    if (name == "auc") choices.emplace_back("prior", "0.3");
-    if (name == "worst_group") choices.insert(choices.end(), {{"group_sizes", "3,4"}, {"head", "logistic"}});
-    const auto builder = entry.builder();
-    Options options("objective");
-    builder->declare(options);
-    Settings settings;
-    for (const auto& [key, value] : choices) settings["objective." + key] = {value, "test"};
-    std::vector<std::string> problems;
-    options.read(settings, problems);
-    builder->validate(problems);
-    if (problems.empty())
-      return message_of<ConfigError>(
-          [&] { builder->make({.features = features, .storage = Storage::dense_f32, .bias = 1}); });
-    std::string all;
-    for (const std::string& problem : problems) all += problem + "\n";
-    return all;
-  }
-  return "no such objective";
+std::string refused(const std::string& name, Choices choices) {
+  if (name == "auc") choices.emplace_back("prior", "0.3");
+  if (name == "worst_group") choices.insert(choices.end(), {{"group_sizes", "3,4"}, {"head", "logistic"}});
+  return refusal(name, features, choices);
 }
 
 TEST(AugmentedSaddleOptions, MistakesAreTold) {
@@ -173,10 +148,10 @@ TEST(AugmentedSaddleOptions, MistakesAreTold) {
     if (name == std::string("auc")) network.emplace_back("scorer", "network");
     const auto with = [&](Choices more) {
       more.insert(more.begin(), network.begin(), network.end());
-      return refusal(name, more);
+      return refused(name, more);
     };
-    EXPECT_MENTIONS(refusal(name, {{"augment", "flip"}}), "for a network of layers: set objective.layers");
-    EXPECT_MENTIONS(refusal(name, {{"augmentations", "4"}}), "for a network of layers: set objective.layers");
+    EXPECT_MENTIONS(refused(name, {{"augment", "flip"}}), "for a network of layers: set objective.layers");
+    EXPECT_MENTIONS(refused(name, {{"augmentations", "4"}}), "for a network of layers: set objective.layers");
     EXPECT_MENTIONS(with({{"augment", "flop"}}), "flop is no way to augment");
     EXPECT_MENTIONS(with({{"augmentations", "4"}}), "would all be the same");
     EXPECT_MENTIONS(with({{"augment", "shift 4"}}), "out of sight: take at most 3");

@@ -7,10 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/options.hpp"
-#include "objective/layers/description.hpp"
 #include "objective/minimax/auc.hpp"
 #include "objective/minimax/auc_reference.hpp"
+#include "objective/minimax/layer_options.hpp"
 #include "objective/minimax/worst_group.hpp"
 #include "objective/objective_property.hpp"
 #include "objective/random_records.hpp"
@@ -18,13 +17,6 @@
 
 namespace dpmpi::test::layered_saddle_test {
 namespace {
-
-LayeredShape shape_of(const char* layers, const Volume& in) {
-  std::vector<std::string> problems;
-  LayeredShape shape{read_layers(layers, problems), in};
-  for (const std::string& problem : problems) ADD_FAILURE() << problem;
-  return shape;
-}
 
 /// A problem twice, and which coordinate of the one is which of the other.
 struct Twins {
@@ -194,39 +186,14 @@ INSTANTIATE_TEST_SUITE_P(
                                     {2, 5, 5}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-using Choices = std::vector<std::pair<std::string, std::string>>;
-
-/// What is said of the options of an objective for nine features: all problems before the data are known, or else
-/// what they are refused for.
-std::string refusal(const std::string& name, const Choices& choices) {
-  for (const ObjectiveEntry& entry : objectives()) {
-    if (entry.name != name) continue;
-    const auto builder = entry.builder();
-    Options options("objective");
-    builder->declare(options);
-    Settings settings;
-    for (const auto& [key, value] : choices) settings["objective." + key] = {value, "test"};
-    std::vector<std::string> problems;
-    options.read(settings, problems);
-    builder->validate(problems);
-    if (problems.empty())
-      return message_of<ConfigError>(
-          [&] { builder->make({.features = 9, .storage = Storage::dense_f32, .bias = 1}); });
-    std::string all;
-    for (const std::string& problem : problems) all += problem + "\n";
-    return all;
-  }
-  return "no such objective";
-}
-
 TEST(LayeredSaddleOptions, MistakesAreTold) {
   const auto auc = [](Choices choices) {
     choices.emplace_back("prior", "0.3");
-    return refusal("auc", choices);
+    return refusal("auc", 9, choices);
   };
   const auto groups = [](Choices choices) {
     choices.insert(choices.end(), {{"group_sizes", "3,4"}, {"head", "logistic"}});
-    return refusal("worst_group", choices);
+    return refusal("worst_group", 9, choices);
   };
   EXPECT_MENTIONS(auc({{"scorer", "network"}}), "objective.layers is not set");
   EXPECT_MENTIONS(auc({{"layers", "dense 1"}}), "objective.scorer = network; it is linear");

@@ -2,19 +2,18 @@
 // contract of kernels, have the gradients that they say, and the bound.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
-#include "core/options.hpp"
-#include "objective/layers/description.hpp"
+#include "objective/minimax/layer_options.hpp"
 #include "objective/minimax/wgan.hpp"
 #include "objective/minimax/wgan_fakes.hpp"
 #include "objective/network/reference.hpp"
 #include "objective/saddle_property.hpp"
+#include "objective/slopes.hpp"
 #include "support/data_files.hpp"
 #include "support/shards.hpp"
 
@@ -25,13 +24,6 @@ using Point = std::vector<float>;
 
 constexpr std::size_t rows = 4, columns = 6, features = rows * columns, latent = 5, fakes = 150;
 constexpr const char* convolutional = "conv 3 3x3 pad 1, leaky_relu, avgpool 2, conv 4 2x2, tanh, flatten, dense ";
-
-LayeredShape shape_of(const std::string& layers, const Volume& in) {
-  std::vector<std::string> problems;
-  LayeredShape shape{read_layers(layers, problems), in};
-  for (const std::string& problem : problems) ADD_FAILURE() << problem;
-  return shape;
-}
 
 WganSettings perceptron_settings(std::size_t classes = 0) {
   return {.generator = {.units = {latent + classes, 9, features}, .activation = Activation::leaky_relu},
@@ -167,21 +159,6 @@ class Reference {
   Sequence<double> critic_;
 };
 
-void expect_slopes(const std::function<double(std::span<const double>)>& value, std::vector<double> w,
-                   std::size_t first, std::span<const double> gradient, std::size_t stride) {
-  const double size = norm_of(gradient);
-  ASSERT_GT(size, 1e-3);
-  for (std::size_t j = 0; j < gradient.size(); j += stride) {
-    const double here = w[first + j], step = 1e-6;
-    w[first + j] = here + step;
-    const double above = value(w);
-    w[first + j] = here - step;
-    const double below = value(w);
-    w[first + j] = here;
-    EXPECT_NEAR((above - below) / (2 * step), gradient[j], 1e-5 * size) << "coordinate " << j;
-  }
-}
-
 TEST_P(LayersOfTheCritic, HavePublicGradientsThatAreSlopes) {
   for (const Volume& in : {Volume{1, rows, columns}, Volume{2, rows, columns / 2}}) {
     const WganSettings settings =
@@ -302,43 +279,23 @@ TEST(LayeredCritic, ThatNoBallBoundsNeedNone) {
       "critic has no bound within objective.dual_radius = 2");
 }
 
-using Choices = std::vector<std::pair<std::string, std::string>>;
-
-/// What is said of the options for images of 4 x 6 pixels: all problems before the data are known, or else what
-/// they are refused for.
-std::string refusal(Choices choices) {
+/// Of options for images of 4 x 6 pixels.
+std::string refused(Choices choices) {
   choices.insert(choices.end(), {{"image_rows", "4"}, {"image_columns", "6"}});
-  for (const ObjectiveEntry& entry : objectives()) {
-    if (entry.name != "wgan") continue;
-    const auto builder = entry.builder();
-    Options options("objective");
-    builder->declare(options);
-    Settings settings;
-    for (const auto& [key, value] : choices) settings["objective." + key] = {value, "test"};
-    std::vector<std::string> problems;
-    options.read(settings, problems);
-    builder->validate(problems);
-    if (problems.empty())
-      return message_of<ConfigError>(
-          [&] { builder->make({.features = features, .storage = Storage::dense_f32, .bias = 1}); });
-    std::string all;
-    for (const std::string& problem : problems) all += problem + "\n";
-    return all;
-  }
-  return "no such objective";
+  return refusal("wgan", features, choices);
 }
 
 TEST(LayeredCritic, MistakesAreTold) {
-  EXPECT_MENTIONS(refusal({{"layers", "dense 1"}, {"critic", "32"}}), "are two critics: take one of them");
-  EXPECT_MENTIONS(refusal({{"layers", "conv 2 3x3, dens 1"}}), "layer 2 (dens 1): there is no such layer");
-  EXPECT_MENTIONS(refusal({{"layers", "conv 2 3x3, conv 2 3x3, flatten, dense 1"}}),
+  EXPECT_MENTIONS(refused({{"layers", "dense 1"}, {"critic", "32"}}), "are two critics: take one of them");
+  EXPECT_MENTIONS(refused({{"layers", "conv 2 3x3, dens 1"}}), "layer 2 (dens 1): there is no such layer");
+  EXPECT_MENTIONS(refused({{"layers", "conv 2 3x3, conv 2 3x3, flatten, dense 1"}}),
                   "layer 2 (conv 2 3x3): a window of 3x3 is larger than an image of 2x4");
-  EXPECT_MENTIONS(refusal({{"layers", "conv 2 3x3, dense 1"}}), "layer 2 (dense 1): it takes a list of numbers");
-  EXPECT_MENTIONS(refusal({{"layers", "flatten, dense 1"}, {"classes", "3"}}),
+  EXPECT_MENTIONS(refused({{"layers", "conv 2 3x3, dense 1"}}), "layer 2 (dense 1): it takes a list of numbers");
+  EXPECT_MENTIONS(refused({{"layers", "flatten, dense 1"}, {"classes", "3"}}),
                   "gives 1 channels of 1x1 where the loss takes 3 numbers");
-  EXPECT_MENTIONS(refusal({{"layers", "flatten, dense 1"}, {"input", "1x5x5"}}),
+  EXPECT_MENTIONS(refused({{"layers", "flatten, dense 1"}, {"input", "1x5x5"}}),
                   "has 25 numbers, and the records have 24 features");
-  EXPECT_MENTIONS(refusal({{"layers", "flatten, layernorm, dense 1"}, {"dual_radius", "2"}}),
+  EXPECT_MENTIONS(refused({{"layers", "flatten, layernorm, dense 1"}, {"dual_radius", "2"}}),
                   "layer 2 (layernorm)");
 }
 

@@ -12,6 +12,7 @@
 #include "objective/minimax/wgan_fakes.hpp"
 #include "objective/network/reference.hpp"
 #include "objective/saddle_property.hpp"
+#include "objective/slopes.hpp"
 #include "support/shards.hpp"
 
 namespace dpmpi::test::wgan_test {
@@ -99,23 +100,6 @@ std::vector<double> features_of(const Records& r, std::size_t i) {
   std::vector<double> x;
   for (std::size_t j = 0; j < r.features; ++j) x.push_back(feature(r, i, j));
   return x;
-}
-
-/// Central differences of `value` by coordinates first, first + stride, ... against `gradient`, relative to its
-/// norm.
-void expect_slopes(const std::function<double(std::span<const double>)>& value, std::vector<double> w,
-                   std::size_t first, std::span<const double> gradient, std::size_t stride) {
-  const double size = norm_of(gradient);
-  ASSERT_GT(size, 1e-3);
-  for (std::size_t j = 0; j < gradient.size(); j += stride) {
-    const double here = w[first + j], step = 1e-6;
-    w[first + j] = here + step;
-    const double above = value(w);
-    w[first + j] = here - step;
-    const double below = value(w);
-    w[first + j] = here;
-    EXPECT_NEAR((above - below) / (2 * step), gradient[j], 1e-5 * size) << "coordinate " << j;
-  }
 }
 
 // A13: the networks of the published experiment, and the defaults.

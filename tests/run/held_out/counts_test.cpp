@@ -6,16 +6,13 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "objective/random_records.hpp"
-#include "privacy/curator/person_sum.hpp"
-#include "privacy/curator/release_listener.hpp"
-#include "support/lattice_distance.hpp"
+#include "support/sensitivity_of_sums.hpp"
 #include "support/shards.hpp"
 
 namespace dpmpi::held_out_counts_test {
@@ -77,60 +74,15 @@ struct Counted {
   std::vector<float> w;
 };
 
-/// Runs the kernel of each sum on datasets that differ in one unit.
-class Watch final : public ReleaseListener {
- public:
-  explicit Watch(const Records& full) : full_(full) {}
-
-  void summed(const Query& query, std::uint64_t, const L2Bound& bound, double, const Kernel& kernel) override {
-    const auto with = sum_of(query, bound, kernel, {});
-    std::vector<std::vector<std::int64_t>> without;
-    double most = 0;
-    for (std::uint32_t u = 0; u < full_.units(); ++u) {
-      without.push_back(sum_of(query, bound, kernel, u));
-      most = std::max(most, test::distance(with, without.back(), query.lattice));
-    }
-    // Whoever is replaced by somebody: both sums lack one of the two.
-    if (query.adjacency == Adjacency::replace_one)
-      for (const auto& a : without)
-        for (const auto& b : without) most = std::max(most, test::distance(a, b, query.lattice));
-    EXPECT_LE(most, query.sensitivity) << query.name;
-    largest.push_back(most / query.sensitivity);
-  }
-  void released(const Query&, std::uint64_t, std::span<const double>) override {}
-
-  std::vector<double> largest;
-
- private:
-  std::vector<std::int64_t> sum_of(const Query& query, const L2Bound& bound, const Kernel& kernel,
-                                   std::optional<std::uint32_t> missing) const {
-    Shard shard;
-    shard.blocks.push_back({0, 0, full_});
-    std::vector<std::uint32_t> all(full_.units());
-    std::iota(all.begin(), all.end(), 0U);
-    if (missing) all.erase(all.begin() + *missing);
-    LatticeAccumulator sum(query.dim, query.lattice, query.largest_term, 0, Width::int64);
-    sum.clear(query.lattice);
-    const std::vector<std::vector<std::uint32_t>> selected{all}, slots{{}};
-    if (query.unit == Unit::person)
-      PersonSum(sum, query.largest_term, 16).add_to(sum, kernel, bound, {shard, selected, slots});
-    else
-      kernel.run(bound, sum, [&](const auto& visit) { visit(Rows{shard.blocks[0].records, all}); });
-    const auto totals = sum.totals();
-    return {totals.begin(), totals.end()};
-  }
-  const Records& full_;
-};
-
 TEST(HeldOutCounts, NobodyMovesThemByMoreThanTheirSensitivity) {
   for (const char* name : {"logistic", "softmax", "hinge"})
     for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one})
       for (const Unit unit : {Unit::record, Unit::person}) {
         Counted counted(name, adjacency, unit);
-        Watch watch(counted.records);
+        test::SensitivityOfSums watch(counted.records);
         counted.release(1, &watch);
         ASSERT_EQ(watch.largest.size(), counted.plan.queries.size());
-        const double tight = *std::ranges::max_element(watch.largest);
+        const double tight = *std::ranges::max_element(watch.share_of_bound);
         EXPECT_GT(tight, 0.99) << name << ": the bound is met";
       }
 }

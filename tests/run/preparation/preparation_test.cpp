@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +12,7 @@
 #include "core/errors.hpp"
 #include "data/columns/added_attributes.hpp"
 #include "objective/random_records.hpp"
-#include "privacy/curator/person_sum.hpp"
-#include "privacy/curator/release_listener.hpp"
-#include "support/lattice_distance.hpp"
+#include "support/sensitivity_of_sums.hpp"
 #include "support/shards.hpp"
 
 namespace dpmpi::preparation_test {
@@ -67,54 +63,12 @@ struct Counted {
   std::vector<Query> queries;
 };
 
-/// Runs the kernel of each sum on datasets that differ in one unit.
-class Watch final : public ReleaseListener {
- public:
-  explicit Watch(const Records& full) : full_(full) {}
-  void summed(const Query& query, std::uint64_t, const L2Bound& bound, double, const Kernel& kernel) override {
-    const auto with = sum_of(query, bound, kernel, {});
-    std::vector<std::vector<std::int64_t>> without;
-    double most = 0;
-    for (std::uint32_t u = 0; u < full_.units(); ++u) {
-      without.push_back(sum_of(query, bound, kernel, u));
-      most = std::max(most, test::distance(with, without.back(), query.lattice));
-    }
-    if (query.adjacency == Adjacency::replace_one)
-      for (const auto& a : without)
-        for (const auto& b : without) most = std::max(most, test::distance(a, b, query.lattice));
-    EXPECT_LE(most, query.sensitivity) << query.name;
-    largest.push_back(most);
-  }
-  void released(const Query&, std::uint64_t, std::span<const double>) override {}
-  std::vector<double> largest;
-
- private:
-  std::vector<std::int64_t> sum_of(const Query& query, const L2Bound& bound, const Kernel& kernel,
-                                   std::optional<std::uint32_t> missing) const {
-    Shard shard;
-    shard.blocks.push_back({0, 0, full_});
-    std::vector<std::uint32_t> all(full_.units());
-    std::iota(all.begin(), all.end(), 0U);
-    if (missing) all.erase(all.begin() + *missing);
-    LatticeAccumulator sum(query.dim, query.lattice, query.largest_term, 0, Width::int64);
-    sum.clear(query.lattice);
-    const std::vector<std::vector<std::uint32_t>> selected{all}, slots{{}};
-    if (query.unit == Unit::person)
-      PersonSum(sum, query.largest_term, 16).add_to(sum, kernel, bound, {shard, selected, slots});
-    else
-      kernel.run(bound, sum, [&](const auto& visit) { visit(Rows{shard.blocks[0].records, all}); });
-    const auto totals = sum.totals();
-    return {totals.begin(), totals.end()};
-  }
-  const Records& full_;
-};
-
 TEST(Preparation, NobodyMovesItByMoreThanItsSensitivity) {
   for (const Storage storage : {Storage::dense_f32, Storage::sparse_f32})
     for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one})
       for (const Unit unit : {Unit::record, Unit::person}) {
         Counted counted(storage, adjacency, unit);
-        Watch watch(counted.records);
+        test::SensitivityOfSums watch(counted.records);
         counted.release(1, &watch);
         ASSERT_EQ(watch.largest.size(), PreparationPlan::releases);
         // One cell in each of four columns; whoever is replaced may leave four and enter four.
