@@ -198,6 +198,8 @@ TEST_F(NoiselessRun, KeysOfZoHiddenThatWereRemovedSayWhatToWrite) {
                                          {"curvature=0", "set method.i_have_proved to"},
                                          {"lipschitz=1", "set method.i_have_proved to"},
                                          {"i_have_proved_it=true", "set method.i_have_proved to"},
+                                         {"accounting=composition", "set method.release = all"},
+                                         {"accounting=hidden", "leave it out"},
                                          {"start=1,2", "leave it out"},
                                          {"momentum=0.5", "leave it out"},
                                          {"average=0.5", "leave it out"}}) {
