@@ -46,12 +46,14 @@ struct CountedPair {
 struct Direction {
   std::vector<CountedPair> pairs;
   double uses = 0;
-  bool attained = true;  // all pairs are
+  bool attained = true;           // all pairs are
+  bool judged_by_itself = false;  // see DominatingPair
 
-  void add(const LossPair& pair, const LossPair* attained_pair, double count) {
-    pairs.push_back({pair, attained_pair ? *attained_pair : pair, count});
+  void add(const DominatingPair& dominating, const LossPair& pair, double count) {
+    pairs.push_back({pair, dominating.attained ? *dominating.attained : pair, count});
     uses += count;
-    attained = attained && !attained_pair;
+    attained = attained && !dominating.attained;
+    judged_by_itself = judged_by_itself || dominating.judged_by_itself;
   }
 };
 
@@ -66,9 +68,8 @@ std::vector<Direction> directions_of(const std::map<Mechanism, std::uint64_t>& u
       continue;
     }
     const DominatingPair dominating = dominating_pair(mechanism, adjacency);
-    const LossPair* attained = dominating.attained ? &*dominating.attained : nullptr;
-    forward.add(dominating.pair, attained, count);
-    backward.add(dominating.symmetric ? dominating.pair : reversed(dominating.pair), attained, count);
+    forward.add(dominating, dominating.pair, count);
+    backward.add(dominating, dominating.symmetric ? dominating.pair : reversed(dominating.pair), count);
     symmetric = symmetric && dominating.symmetric;
   }
   if (mu_squared > 0) {
@@ -227,7 +228,17 @@ class Refinement {
   // Not if almost all losses are beyond what the grids cover.
   bool possible() const { return std::isfinite(window_.high - window_.focus.low); }
 
+  // Upper bounds are those of the dominating pairs, lower ones of what is attained.
   ComposedLoss compose(std::size_t size, Bound bound, Progress& progress) const {
+    return compose(size, bound, bound == Bound::upper, progress);
+  }
+  // How low the dominating pairs could be for all that this grid shows. No lower bound for any mechanism.
+  ComposedLoss compose_pairs_below(std::size_t size, Progress& progress) const {
+    return compose(size, Bound::lower, true, progress);
+  }
+
+ private:
+  ComposedLoss compose(std::size_t size, Bound bound, bool dominating, Progress& progress) const {
     const double step = step_for(size), dense = static_cast<double>(size);
     Focus focus = window_.focus;
     focus.size = size;
@@ -237,15 +248,13 @@ class Refinement {
     for (std::size_t i = 0; i < direction_.pairs.size(); ++i) {
       const CountedPair& use = direction_.pairs[i];
       laws.push_back(
-          bound == Bound::upper
-              ? CountedLaw{discretize(use.pair, ranges_[i], step, bound, dense), use.count}
-              : CountedLaw{discretize(use.attained, attained_ranges_[i], step, bound, dense), use.count});
+          dominating ? CountedLaw{discretize(use.pair, ranges_[i], step, bound, dense), use.count}
+                     : CountedLaw{discretize(use.attained, attained_ranges_[i], step, bound, dense), use.count});
       progress.add();
     }
     return {laws, focus, bound};
   }
 
- private:
   // A grid on which the atoms that matter most have their place.
   double step_for(std::size_t size) const {
     const double step = std::max((window_.high - window_.focus.low) / static_cast<double>(size - 2),
@@ -262,6 +271,12 @@ class Refinement {
   std::vector<LossRange> ranges_, attained_ranges_;
   double widest_ = 0;
 };
+
+// The width of bounds falls with the square of the step.
+std::size_t finer_size(std::size_t size, double times_too_wide) {
+  const double ratio = std::sqrt(times_too_wide);
+  return size * (ratio < 3 ? 2 : ratio < 5 ? 4 : ratio < 10 ? 8 : 16);
+}
 
 }  // namespace
 
@@ -313,6 +328,7 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
   if (directions.empty()) return {0, 0};
   std::vector<Refinement> refinements;
   std::vector<Interval> intervals(directions.size(), {0, infinity});
+  std::vector<double> own_least(directions.size(), 0.0);  // of the pairs, where they are judged by themselves
   for (const Direction& direction : directions) {
     refinements.emplace_back(direction, goal.epsilon, goal.given);
     if (!refinements.back().possible()) return {0, infinity};
@@ -336,7 +352,11 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
         interval.least =
             std::max(interval.least, goal.answer(refinements[i].compose(size, Bound::lower, progress)));
         (i == 0 ? all.grids.forward : all.grids.backward) = size;
-        if (!directions[i].attained) closed = closed && before_most - interval.most <= goal.close * interval.most;
+        if (directions[i].judged_by_itself)
+          own_least[i] = std::max(own_least[i], goal.answer(refinements[i].compose_pairs_below(size, progress)));
+        const double may_fall =
+            directions[i].judged_by_itself ? interval.most - own_least[i] : before_most - interval.most;
+        if (!directions[i].attained) closed = closed && may_fall <= goal.close * interval.most;
       }
       all.least = std::max(all.least, interval.least);
       all.most = std::max(all.most, interval.most);
@@ -347,8 +367,9 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
     const bool finer = size > smallest_size && std::isfinite(before.most);
     if (finer && before.most - all.most <= wanted / 8 && all.least - before.least <= wanted / 8) break;
     all.settled = false;
-    const double ratio = attained && std::isfinite(width) && wanted > 0 ? std::sqrt(width / wanted) : 4;
-    size *= ratio < 3 ? 2 : ratio < 5 ? 4 : ratio < 10 ? 8 : 16;
+    const double shown = directions.front().judged_by_itself ? all.most - std::ranges::max(own_least) : width;
+    const bool foreseen = attained || directions.front().judged_by_itself;
+    size = finer_size(size, foreseen && std::isfinite(shown) && wanted > 0 ? shown / wanted : 16);
   }
   const auto next = [&](std::size_t i, std::size_t points) {
     return !all.settled && i < intervals.size() && open(intervals[i], all.most) ? goal.largest : points;

@@ -225,7 +225,7 @@ struct Pairs {
     const LossPair full = gaussian_pair(1 / m.noise_multiplier);
     if (m.batch == m.population) return {full};
     const LossPair drawn = sampled_pair(full, static_cast<double>(m.batch) / static_cast<double>(m.population));
-    return {in_worse_order(drawn), true, drawn};
+    return {in_worse_order(drawn), true, drawn, true};
   }
   DominatingPair operator()(const CyclicPoissonGaussian&) const {
     refuse(mechanism, adjacency, "its rounds have one each");

@@ -41,6 +41,8 @@ struct DominatingPair {
   bool symmetric = true;  ///< (P, Q) and (Q, P) have the same divergences; else both directions count
   /// A pair that a mechanism of this kind attains, where `pair` itself may lie above all of them.
   std::optional<LossPair> attained = {};
+  /// There: a grid is fine enough once `pair`'s own bounds on it are close; else once a finer one tells no more.
+  bool judged_by_itself = false;
 };
 
 /// P = N(mu, 1), Q = N(0, 1).
