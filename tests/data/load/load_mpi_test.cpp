@@ -299,7 +299,7 @@ TEST(LoadOnRanks, Hdf5TablesAreReadAsTheCsvOfTheSameTable) {
   std::set<std::string> digests;
   for (const char* file : {"a.csv", "a.h5"})
     for (const bool persons : {false, true})
-      for_each_size({1, 2, 3, 5}, [&](const Communicator& comm) {
+      for_each_size(all_sizes, [&](const Communicator& comm) {
         SharedFolder folder(comm);
         folder.fill([](const Folder& f) {
           write_hospital_csv(f.file("a.csv"));
