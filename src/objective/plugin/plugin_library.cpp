@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/console/printable.hpp"
 #include "core/errors.hpp"
 
 namespace dpmpi {
@@ -31,7 +32,7 @@ const dpmpi_plugin& PluginLibrary::ask_for_table(const std::string& path, const 
     const auto* const table = reinterpret_cast<decltype(&dpmpi_plugin_for)>(by_parameters)(
         parameters.c_str(), error.data(), error.size());
     error.back() = '\0';
-    if (table == nullptr) throw ConfigError(fmt::format("{}: {}", name_, error.data()));
+    if (table == nullptr) throw ConfigError(fmt::format("{}: {}", name_, printable(error.data())));
     return *table;
   }
   void* const entry = ::dlsym(object_, "dpmpi_plugin_entry");

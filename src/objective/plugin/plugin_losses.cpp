@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/console/printable.hpp"
 #include "core/errors.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/plugin/trial.hpp"
@@ -25,10 +26,10 @@ PluginLosses::PluginLosses(std::shared_ptr<const PluginLibrary> library, const s
   std::array<char, 1024> error{};
   handle_.reset((*library_)->create(parameters.c_str(), columns_, error.data(), error.size()));
   error.back() = '\0';
-  if (!handle_) throw ConfigError(fmt::format("{}: {}", library_->name(), error.data()));
+  if (!handle_) throw ConfigError(fmt::format("{}: {}", library_->name(), printable(error.data())));
   size_up();
-  try_plugin(*library_, handle_.get(),
-             {.columns = columns_, .stride = stride_, .rows = rows_, .classes = classes_});
+  points_are_apart_ = try_plugin(*library_, handle_.get(),
+                                 {.columns = columns_, .stride = stride_, .rows = rows_, .classes = classes_});
   if ((*library_)->private_from_now) (*library_)->private_from_now(handle_.get());
 }
 
@@ -59,7 +60,7 @@ void PluginLosses::load(const Rows& rows) {
 }
 
 void PluginLosses::losses(const Rows& rows, std::span<double> out) {
-  const std::size_t count = rows.size(), most = (*library_)->row_invariant == 1 ? rows_ : 1;
+  const std::size_t count = rows.size(), most = rows_of_a_call();
   load(rows);
   for (std::size_t r = 0; r < count; r += most) {
     (*library_)->loss(handle_.get(), w_.data(), records_.data() + r * stride_, stride_, std::min(most, count - r),
@@ -68,6 +69,26 @@ void PluginLosses::losses(const Rows& rows, std::span<double> out) {
   }
   for (std::size_t r = 0; r < count; ++r)
     if (!std::isfinite(labels_[r])) out[r] = std::numeric_limits<double>::quiet_NaN();
+}
+
+void PluginLosses::losses_together(std::span<const float> points, const Rows& rows, std::span<double> losses) {
+  const std::size_t count = rows.size(), many = points.size() / dim_;
+  verify(points.size() == many * dim_ && losses.size() == many * count, "a loss for each row and point");
+  load(rows);
+  for (std::size_t r = 0; r < count; r += rows_of_a_call()) {
+    const std::size_t some = std::min(rows_of_a_call(), count - r);
+    at_points_.resize(std::max(at_points_.size(), many * some));
+    (*library_)->losses_at(handle_.get(), points.data(), many, records_.data() + r * stride_, stride_, some,
+                           labels_.data() + r, at_points_.data());
+    refuse_failure();
+    for (std::size_t p = 0; p < many; ++p)
+      std::copy_n(at_points_.data() + p * some, some, losses.data() + p * count + r);
+  }
+  for (std::size_t r = 0; r < count; ++r) {
+    const double weight = rows.records.weight_of(rows.index[r]);
+    const double counts = std::isfinite(labels_[r]) ? weight : std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t p = 0; p < many; ++p) losses[p * count + r] *= counts;
+  }
 }
 
 void PluginLosses::scores(const Rows& rows, std::span<float> out) {
@@ -122,7 +143,7 @@ void PluginLosses::form_points(double radius, const DirectionTile& tile) {
 // One rank may be alone with it.
 void PluginLosses::refuse_failure() const {
   if (const char* const why = plugin_failure(*library_, handle_.get()))
-    throw DataError(fmt::format("{}: {}", library_->name(), why));
+    throw DataError(fmt::format("{}: {}", library_->name(), printable(why)));
 }
 
 }  // namespace dpmpi

@@ -10,10 +10,11 @@
 #include "core/aligned.hpp"
 #include "objective/objective.hpp"
 #include "objective/plugin/plugin_library.hpp"
+#include "objective/values/losses_together.hpp"
 
 namespace dpmpi {
 
-class PluginLosses final : public Objective, public PointValues, public LossPairs {
+class PluginLosses final : public Objective, public PointValues, public LossPairs, public LossesTogether {
  public:
   /// Makes the plugin's handle and tries it on synthetic records. Throws ConfigError where it refuses `parameters`
   /// or fails, PrivacyError if a loss depends on more than parameters and record.
@@ -27,6 +28,9 @@ class PluginLosses final : public Objective, public PointValues, public LossPair
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
   double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
   std::size_t micro_batch_rows() const override { return round_up(rows_, 16); }
+  bool takes_points_together() const override { return (*library_)->losses_at != nullptr; }
+  bool points_are_apart() const override { return points_are_apart_; }
+  void losses_together(std::span<const float> points, const Rows& rows, std::span<double> losses) override;
 
  protected:
   Capabilities capabilities() override {
@@ -46,6 +50,7 @@ class PluginLosses final : public Objective, public PointValues, public LossPair
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;
   void load(const Rows& rows);
+  std::size_t rows_of_a_call() const { return (*library_)->row_invariant == 1 ? rows_ : 1; }
   void form_points(double radius, const DirectionTile& tile);
   void refuse_failure() const;
 
@@ -53,13 +58,14 @@ class PluginLosses final : public Objective, public PointValues, public LossPair
   std::size_t columns_, stride_;
   std::unique_ptr<void, Destroy> handle_;
   std::size_t dim_ = 0, classes_ = 0, outputs_ = 0, rows_ = 128;
+  bool points_are_apart_ = true;
   std::span<const float> w_;
   AlignedVector<float> records_;
   std::vector<float> labels_;  ///< NaN: a slot or record that does not count
 
   std::span<const double> x_, y_;  ///< of probe()
   std::vector<float> points_;      ///< of one call: those with + radius u_j about x, then the others
-  std::vector<double> at_points_;
+  std::vector<double> at_points_;  ///< of one call
 };
 
 }  // namespace dpmpi

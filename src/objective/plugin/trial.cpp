@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/aligned.hpp"
+#include "core/console/printable.hpp"
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 
@@ -18,6 +19,13 @@ namespace {
 
 // Simulators take their time: what does not say how many records it gets at once is asked for few.
 constexpr std::size_t few = 32;
+
+constexpr std::size_t most_together = 8;  // points of a call
+
+bool same_bits(double one, double other) {
+  if (std::isnan(one) && std::isnan(other)) return true;
+  return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other);
+}
 
 class PluginTrial {
  public:
@@ -31,22 +39,23 @@ class PluginTrial {
         labels_(count_),
         given_records_(count_ * shape.stride),
         given_labels_(count_) {
-    for (const std::uint64_t number : {0, 1}) {
+    for (std::uint64_t number = 0; number < most_together; ++number) {
       const std::vector<float> w = point(number);
       points_.insert(points_.end(), w.begin(), w.end());
     }
     make_up_records();
   }
 
-  void run() {
+  bool run() {
     const std::vector<double> first = losses(0, straight());
     check_finite(first);
     try_all(first);
-    if (!plugin_->losses_at) return;
-    together_ = true;
+    if (!plugin_->losses_at) return true;
+    together_ = 2;
     const std::vector<double> same = losses(0, straight());
     try_all(same);
     check_close(first, same);
+    return same_beside_others(same);
   }
 
  private:
@@ -68,6 +77,15 @@ class PluginTrial {
       alone[i] = losses(0, {i})[i];
       compare(first, alone, "is another one when the record is alone");
     }
+  }
+
+  /// `first`: of all records at point 0 beside one other point.
+  bool same_beside_others(const std::vector<double>& first) {
+    for (const std::size_t many : {1, 3, 8}) {
+      together_ = many;
+      if (!std::ranges::equal(first, losses(0, straight()), same_bits)) return false;
+    }
+    return true;
   }
 
   void make_up_records() {
@@ -116,10 +134,11 @@ class PluginTrial {
   void call(std::size_t p, std::size_t first, std::span<double> out) {
     const float* const records = given_records_.data() + first * shape_.stride;
     const float* const labels = given_labels_.data() + first;
-    if (together_) {
-      std::vector<double> both(2 * out.size());
-      plugin_->losses_at(handle_, points_.data(), 2, records, shape_.stride, out.size(), labels, both.data());
-      std::copy_n(both.begin() + static_cast<std::ptrdiff_t>(p * out.size()), out.size(), out.begin());
+    if (together_ > 0) {
+      std::vector<double> all(together_ * out.size());
+      plugin_->losses_at(handle_, points_.data(), together_, records, shape_.stride, out.size(), labels,
+                         all.data());
+      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(p * out.size()), out.size(), out.begin());
     } else {
       plugin_->loss(handle_, points_.data() + p * dim_, records, shape_.stride, out.size(), labels, out.data());
     }
@@ -129,8 +148,7 @@ class PluginTrial {
   /// Bit by bit; what is no number has no bits that count.
   void compare(std::span<const double> one, std::span<const double> other, const char* what) const {
     for (std::size_t i = 0; i < count_; ++i) {
-      const bool both_nan = std::isnan(one[i]) && std::isnan(other[i]);
-      if (both_nan || std::bit_cast<std::uint64_t>(one[i]) == std::bit_cast<std::uint64_t>(other[i])) continue;
+      if (same_bits(one[i], other[i])) continue;
       throw PrivacyError(
           fmt::format("{}: the loss of synthetic record {} of {} {} ({} and {}). The guarantee needs a loss that "
                       "follows from parameters and record alone",
@@ -159,7 +177,7 @@ class PluginTrial {
 
   void refuse_failure() const {
     if (const char* const why = plugin_failure(plugin_, handle_))
-      throw ConfigError(fmt::format("{} on synthetic records: {}", plugin_.name(), why));
+      throw ConfigError(fmt::format("{} on synthetic records: {}", plugin_.name(), printable(why)));
   }
 
   const PluginLibrary& plugin_;
@@ -170,14 +188,14 @@ class PluginTrial {
   std::vector<float> labels_;
   AlignedVector<float> given_records_;
   std::vector<float> given_labels_;
-  std::vector<float> points_;  // two
-  bool together_ = false;      // by losses_at
+  std::vector<float> points_;  // most_together of them
+  std::size_t together_ = 0;   // points of a call of losses_at; 0: by loss
 };
 
 }  // namespace
 
-void try_plugin(const PluginLibrary& plugin, void* handle, const PluginShape& shape) {
-  PluginTrial(plugin, handle, shape).run();
+bool try_plugin(const PluginLibrary& plugin, void* handle, const PluginShape& shape) {
+  return PluginTrial(plugin, handle, shape).run();
 }
 
 }  // namespace dpmpi

@@ -17,8 +17,9 @@ struct PluginShape {
 
 /// Asks for the losses of synthetic records: twice the same, after those at another point, in another order, and of
 /// some records alone. Throws PrivacyError with the record's place where two of them differ in a bit, ConfigError
-/// where the plugin fails or half of its own synthetic records have no finite loss. Local.
-void try_plugin(const PluginLibrary& plugin, void* handle, const PluginShape& shape);
+/// where the plugin fails or half of its own synthetic records have no finite loss. Returns whether losses_at()
+/// gives a point the same bits beside other points; true where there is no such function. Local.
+bool try_plugin(const PluginLibrary& plugin, void* handle, const PluginShape& shape);
 
 /// Why the last call failed, or null.
 inline const char* plugin_failure(const PluginLibrary& plugin, void* handle) {

@@ -11,10 +11,12 @@ namespace dpmpi {
 ClippedLosses::ClippedLosses(Objective& objective, std::size_t points, double clip)
     : objective_(objective),
       half_(clip / 2),
-      stride_(round_up(objective.dim(), 16)),
+      together_(losses_together(objective)),
+      stride_(together_ ? objective.dim() : round_up(objective.dim(), 16)),
       count_(points),
+      at_once_(together_ ? points_of_a_call(points, objective.dim()) : 1),
       points_(points * stride_, 0.0F),
-      losses_(objective.micro_batch_rows()) {
+      losses_(at_once_ * objective.micro_batch_rows()) {
   verify(points > 0 && clip > 0, "losses at points, within a clip");
 }
 
@@ -24,20 +26,36 @@ Kernel ClippedLosses::sum() {
            "a query declares the bound of its losses");
     add(rows, sum);
   };
-  kernel.readings = count_;
-  kernel.begin = [this](std::size_t reading) { reading_ = reading, at_ = objective_.at(point(reading)); };
+  kernel.readings = (count_ + at_once_ - 1) / at_once_;
+  kernel.begin = [this](std::size_t reading) { begin(reading); };
   return kernel;
 }
 
+void ClippedLosses::begin(std::size_t reading) {
+  first_ = reading * at_once_;
+  if (together_ == nullptr) at_ = objective_.at(point(first_));
+}
+
+/// Point after point.
+void ClippedLosses::evaluate(const Rows& rows, std::span<double> losses) {
+  if (together_ == nullptr) return at_.losses(rows, losses);
+  const std::size_t points = losses.size() / rows.size();
+  together_->losses_together(std::span<const float>(points_).subspan(first_ * stride_, points * stride_), rows,
+                             losses);
+}
+
 void ClippedLosses::add(const Rows& rows, LatticeAccumulator& sum) {
-  const auto losses = std::span(losses_).first(rows.size());
-  at_.losses(rows, losses);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    if (!takes_part(rows.records, rows.index[r])) continue;
-    const double value = (std::isfinite(losses[r]) ? std::clamp(losses[r], 0.0, 2 * half_) : 2 * half_) - half_;
-    sum.begin(1);
-    sum.add(reading_, std::span(&value, 1));
-  }
+  const std::size_t n = rows.size(), points = std::min(at_once_, count_ - first_);
+  const auto losses = std::span(losses_).first(points * n);
+  evaluate(rows, losses);
+  for (std::size_t p = 0; p < points; ++p)
+    for (std::size_t r = 0; r < n; ++r) {
+      if (!takes_part(rows.records, rows.index[r])) continue;
+      const double loss = losses[p * n + r];
+      const double value = (std::isfinite(loss) ? std::clamp(loss, 0.0, 2 * half_) : 2 * half_) - half_;
+      sum.begin(1);
+      sum.add(first_ + p, std::span(&value, 1));
+    }
 }
 
 // No contribution exceeds C/2 in a coordinate, exactly: rounding is monotone and C/2 a double.

@@ -7,6 +7,7 @@
 
 #include "core/aligned.hpp"
 #include "objective/kernel.hpp"
+#include "objective/values/losses_together.hpp"
 
 namespace dpmpi {
 
@@ -21,21 +22,24 @@ class ClippedLosses {
   /// Row j: where point j is written, dim() entries.
   std::span<float> point(std::size_t j) { return std::span(points_).subspan(j * stride_, objective_.dim()); }
   /// The sum at these points; coordinate j belongs to point j. One reading of the records for each point, so that
-  /// each is prepared once. Local.
+  /// each is prepared once, or for as many as the objective takes together. Local.
   Kernel sum();
 
   static L2Bound bound(std::size_t points, double clip);
   static NumericSlack slack();
 
  private:
+  void begin(std::size_t reading);
+  void evaluate(const Rows& rows, std::span<double> losses);
   void add(const Rows& rows, LatticeAccumulator& sum);
 
   Objective& objective_;
   double half_;
-  std::size_t stride_, count_, reading_ = 0;
+  LossesTogether* together_;
+  std::size_t stride_, count_, at_once_, first_ = 0;
   AlignedVector<float> points_;
-  AtPoint at_;  ///< point number reading_
-  std::vector<double> losses_;
+  AtPoint at_;                  ///< point number first_, unless points come together
+  std::vector<double> losses_;  ///< of a reading's points, of the rows at hand
 };
 
 }  // namespace dpmpi

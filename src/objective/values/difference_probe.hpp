@@ -26,8 +26,11 @@ class ProjectedDifferences::Probe {
 /// From margins, for linear models. Nothing if the objective is none.
 std::unique_ptr<ProjectedDifferences::Probe> linear_differences(const Objective& objective, Frames& frames,
                                                                 const DifferenceRule& rule);
-/// From losses at the 2 K points, for every objective.
+/// From losses at the 2 K points, one after the other, for every objective.
 std::unique_ptr<ProjectedDifferences::Probe> evaluated_differences(Objective& objective, Frames& frames,
                                                                    const DifferenceRule& rule);
+/// From losses at the 2 K points in few calls. Nothing if the objective takes them one after the other.
+std::unique_ptr<ProjectedDifferences::Probe> differences_together(Objective& objective, Frames& frames,
+                                                                  const DifferenceRule& rule);
 
 }  // namespace dpmpi

@@ -28,14 +28,14 @@ Kernel LossTable::kernel(std::span<const double> points, std::uint64_t first_num
   first_number_ = first_number;
   make_room(columns);
   Kernel kernel([this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add(rows, bound, sum); });
-  kernel.readings = columns - count_ + 1;
   kernel.remembers = true;
   first_ = count_;
   point_losses_.prepare(points.subspan(count_ * dim));
+  for (std::size_t p = 0; p < columns - count_; p += point_losses_.at_once(p)) ++kernel.readings;
   kernel.begin = [this, columns, map = std::move(map)](std::size_t) {
     position_ = 0;
     if (count_ < columns)
-      prepare(count_);
+      prepare(count_, point_losses_.at_once(count_ - first_));
     else
       take(map());
   };
@@ -77,14 +77,17 @@ void LossTable::forget_first(std::size_t count) {
   count_ -= count;
 }
 
-// The next reading of the batch fills this column.
-void LossTable::prepare(std::size_t column) {
+// The next reading of the batch fills these columns.
+void LossTable::prepare(std::size_t column, std::size_t columns) {
   column_ = column;
-  ++count_;
-  if (rule_.noise != LossRule::Noise::shared) return;
+  count_ = column + columns;
+}
+
+double LossTable::coin_of_all(std::size_t column) const {
+  if (rule_.noise != LossRule::Noise::shared) return 0;
   std::array<double, 2> normals;
   PublicStream(rule_.seed, "evaluation noise", first_number_ + column).normals(0, normals);
-  shared_coin_ = rule_.noise_std * normals[0];
+  return rule_.noise_std * normals[0];
 }
 
 LossTable::Tile& LossTable::next(const Rows& rows) {
@@ -95,22 +98,25 @@ LossTable::Tile& LossTable::next(const Rows& rows) {
   return tile;
 }
 
-double LossTable::coin(const Rows& rows, std::size_t r) const {
-  if (rule_.noise == LossRule::Noise::none) return 0;
-  if (rule_.noise == LossRule::Noise::shared) return shared_coin_;
+double LossTable::coin(const Rows& rows, std::size_t r, std::size_t column) const {
+  if (rule_.noise != LossRule::Noise::per_record) return 0;
   verify(!rows.slot.empty(), "coins of records need their numbers");
   const std::uint32_t number = rows.slot[r];
   std::array<double, 2> normals;
-  PublicStream(rule_.seed, "evaluation noise", first_number_ + column_).normals(number & ~1U, normals);
+  PublicStream(rule_.seed, "evaluation noise", first_number_ + column).normals(number & ~1U, normals);
   return rule_.noise_std * normals[number & 1U];
 }
 
 void LossTable::evaluate(const Rows& rows) {
   Tile& tile = next(rows);
-  losses_.resize(std::max(losses_.size(), rows.size()));
-  point_losses_.losses(column_ - first_, rows, std::span(losses_).first(rows.size()));
-  for (std::size_t r = 0; r < rows.size(); ++r)
-    tile.values[r * stride_ + column_] = losses_[r] - rule_.offset + coin(rows, r);
+  const std::size_t n = rows.size(), columns = count_ - column_;
+  losses_.resize(std::max(losses_.size(), columns * n));
+  point_losses_.losses_from(column_ - first_, rows, std::span(losses_).first(columns * n));
+  for (std::size_t c = column_; c < count_; ++c) {
+    const double of_all = coin_of_all(c);
+    for (std::size_t r = 0; r < n; ++r)
+      tile.values[r * stride_ + c] = losses_[(c - column_) * n + r] - rule_.offset + (of_all + coin(rows, r, c));
+  }
 }
 
 void LossTable::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {

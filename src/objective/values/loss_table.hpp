@@ -65,11 +65,12 @@ class LossTable {
     AlignedVector<double> values;  // padded rows x stride_
   };
   void make_room(std::size_t columns);
-  void prepare(std::size_t column);
+  void prepare(std::size_t column, std::size_t columns);
+  double coin_of_all(std::size_t column) const;
   void take(std::span<const double> map);
   Tile& next(const Rows& rows);
   void evaluate(const Rows& rows);
-  double coin(const Rows& rows, std::size_t r) const;
+  double coin(const Rows& rows, std::size_t r, std::size_t column) const;
   void add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
 
   Objective& objective_;
@@ -81,8 +82,7 @@ class LossTable {
 
   // Of the kernel that runs.
   std::uint64_t first_number_ = 0;
-  std::size_t first_ = 0, column_ = 0, width_ = 0;  // first_: the first new column
-  double shared_coin_ = 0;
+  std::size_t first_ = 0, column_ = 0, width_ = 0;  // the first new column; the first one of this reading
   PackedMatrix<double> packed_;
   std::vector<double> losses_, clipped_;
   AlignedVector<double> product_;

@@ -23,4 +23,16 @@ void PointLosses::losses(std::size_t p, const Rows& rows, std::span<double> out)
   at_.losses(rows, out);
 }
 
+std::size_t PointLosses::at_once(std::size_t p) const {
+  if (together_ == nullptr) return 1;
+  const std::size_t dim = objective_.dim(), left = points_.size() / dim - p;
+  return std::min(left, points_of_a_call(left, dim));
+}
+
+void PointLosses::losses_from(std::size_t p, const Rows& rows, std::span<double> out) {
+  if (together_ == nullptr) return losses(p, rows, out);
+  const std::size_t dim = objective_.dim();
+  together_->losses_together(std::span(points_).subspan(p * dim, at_once(p) * dim), rows, out);
+}
+
 }  // namespace dpmpi

@@ -32,6 +32,7 @@ std::unique_ptr<ProjectedDifferences::Probe> make_probe(Objective& objective, Fr
   if (auto linear = linear_differences(objective, frames, rule)) return linear;
   if (rule.feature_bound > 0 || rule.label_bound > 0)
     throw ConfigError("bounds of features and labels are enforced for linear models only");
+  if (auto together = differences_together(objective, frames, rule)) return together;
   return evaluated_differences(objective, frames, rule);
 }
 

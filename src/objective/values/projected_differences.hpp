@@ -6,9 +6,9 @@
 //
 // Linear models need one product P = X [U | w] a step, formed tile by tile of U, and differences that are exact to
 // rounding for any xi. Other objectives are evaluated at the 2 K points, one after the other, in as many readings
-// of the batch. Source: Chien, Chen and Li, "Privacy Amplification in Differentially Private Zeroth-Order
-// Optimization with Hidden States" (2025), with the joint clip added. Zeroth-order methods with clipped scalars
-// (DPZero, DP-ZO) are the case of other direction laws.
+// of the batch, or in few calls where they take points together. Source: Chien, Chen and Li, "Privacy Amplification
+// in Differentially Private Zeroth-Order Optimization with Hidden States" (2025), with the joint clip added.
+// Zeroth-order methods with clipped scalars (DPZero, DP-ZO) are the case of other direction laws.
 
 #include <cstddef>
 #include <memory>

@@ -12,7 +12,10 @@
 #include "objective/math/directions.hpp"
 #include "objective/objective_property.hpp"
 #include "objective/plugin/library.hpp"
+#include "objective/values/clipped_losses.hpp"
+#include "objective/values/loss_table.hpp"
 #include "objective/values/paired_losses.hpp"
+#include "objective/values/projected_differences.hpp"
 #include "support/process.hpp"
 #include "support/python_host.hpp"
 
@@ -167,6 +170,53 @@ TEST_F(PythonLosses, OfManyPointsAreThoseOfOneAfterTheOther) {
   }
 }
 
+/// What objectives without and with losses_at add of records: along directions, at points of a search, in a table.
+std::vector<std::vector<std::int64_t>> sums_of(Objective& objective, const Records& records) {
+  constexpr std::size_t K = 3;
+  const std::vector<double> x = {0.1, -0.2, 0.3, 0.5, -0.7, 0.2, 0.4};
+  Frames frames(DirectionLaw::stiefel, 7, K, 5);
+  frames.begin(0);
+  ProjectedDifferences differences(objective, frames, {.radius = 0.1});
+  ClippedLosses losses(objective, K, 5);
+  for (std::size_t j = 0; j < K; ++j) losses.point(j)[j] = 0.5F;
+  LossTable table(objective, {});
+  std::vector<double> points(x), map(3 * K, 0.25);
+  for (std::size_t j = 0; j < 14; ++j) points.push_back(0.1 * static_cast<double>(j));
+  const auto index = all_rows(records);
+  std::vector<std::vector<std::int64_t>> sums;
+  for (const Kernel& kernel : {differences.kernel(x), losses.sum(),
+                               table.kernel(points, 0, [&] { return std::span<const double>(map); })}) {
+    LatticeAccumulator sum(K, Lattice{20}, 16, 0, Width::int64);
+    sum.clear();
+    kernel.run({.clip = 10}, sum, [&](const auto& visit) {
+      visit(Rows{records, std::span(index).first(16)});
+      visit(Rows{records, std::span(index).subspan(16)});
+    });
+    sums.emplace_back(sum.totals().begin(), sum.totals().end());
+  }
+  return sums;
+}
+
+// For zo-hidden, random-search and gibo: all points of a step in one call, and the same bits.
+TEST_F(PythonLosses, OfManyPointsServeAllMethods) {
+  const std::string together =
+      plain + "def losses_at(points, X, y):\n    return np.stack([losses(w, X, y) for w in points])\n";
+  Records records = random_records({.count = 21, .features = 6, .labels = LabelKind::real});
+  empty_slot(records, 2);
+  const auto one = module_of(with_dim(plain))->make(facts), many = module_of(with_dim(together))->make(facts);
+  EXPECT_EQ(losses_together(*one), nullptr);
+  ASSERT_NE(losses_together(*many), nullptr);
+  EXPECT_TRUE(losses_together(*many)->points_are_apart());
+  EXPECT_EQ(sums_of(*one, records), sums_of(*many, records));
+  // What loses bits in company is used where a step always has as many points.
+  const auto rough =
+      module_of(with_dim(plain + "def losses_at(points, X, y):\n"
+                                 "    return np.stack([losses(w, X, y) for w in points]) * (1 + 1e-15 * "
+                                 "len(points))\n"))
+          ->make(facts);
+  EXPECT_FALSE(losses_together(*rough)->points_are_apart());
+}
+
 TEST_F(PythonTrial, TriesLossesAtManyPointsToo) {
   const std::string other = refusal<ConfigError>(with_dim(
       plain + "def losses_at(points, X, y):\n    return np.stack([1 + losses(w, X, y) for w in points])\n"));
@@ -230,12 +280,30 @@ TEST_F(PythonModule, MessagesNameModuleLineAndReason) {
   EXPECT_TRUE(says(refusal("dim = 3\ndef losses(w, X, y):\n    return X\n"), "dim is no function"));
   EXPECT_TRUE(
       says(refusal("def dim(columns):\n    return 0\n" + plain), "dim returned 0, allowed: a whole number"));
+  for (const char* const number : {"10**30", "-10**30", "10**12 + 1", "True * 1.0", "'many'", "10**5000"})
+    EXPECT_TRUE(says(refusal(std::string("def dim(columns):\n    return ") + number + "\n" + plain),
+                     "allowed: a whole number from 1 to 10^12"))
+        << number;
+  EXPECT_TRUE(says(refusal("def dim(columns):\n    return 10**30\n" + plain),
+                   "dim returned 1000000000000000000000000000000, allowed"));
   EXPECT_TRUE(says(refusal(with_dim("labels = 'count'\n" + plain)), "labels = \"count\", allowed: \"real\""));
   EXPECT_TRUE(says(refusal(with_dim("labels = 'class'\n" + plain)), "with classes = 0, allowed: two classes"));
   EXPECT_TRUE(says(refusal(with_dim("batch = 'all'\n" + plain)), "batch = 'all', allowed: a whole number"));
   EXPECT_TRUE(says(refusal(with_dim("import no_such_module\n" + plain)), "ModuleNotFoundError"));
   EXPECT_EQ(refusal(with_dim("if parameters != 'a b':\n    raise ValueError(parameters)\n" + plain), "a b"),
             "no error");
+}
+
+// Of made-up records: the words are shown, but not as a terminal obeys them.
+TEST_F(PythonModule, MessagesHaveNoEscapes) {
+  const std::string raise = "raise ValueError('\\x1b[2J\\x9b1m ' + 'two\\nlines')\n";
+  for (const std::string& text :
+       {raise, "def dim(columns):\n    " + raise + plain, with_dim("def losses(w, X, y):\n    " + raise),
+        with_dim("labels = '\\x1b[2J\\x9b1m'\n" + plain)}) {
+    const std::string message = refusal(text);
+    EXPECT_TRUE(says(message, R"(\x1b[2J\x9b1m)")) << message;
+    EXPECT_EQ(message.find('\x1b'), message.npos);
+  }
 }
 
 TEST_F(PythonModule, ResultsHaveTheTypeAndShapeThatIsAskedFor) {

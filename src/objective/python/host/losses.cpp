@@ -17,6 +17,18 @@ std::string text_of(const Shape& shape) {
   return text + ")";
 }
 
+/// Cut after some characters. Python writes no numbers of many thousand digits.
+std::string shown(const py::object& value) {
+  constexpr std::size_t most = 60;
+  std::string text;
+  try {
+    text = py::repr(value).cast<std::string>();
+  } catch (py::error_already_set&) {
+    return "a " + value.get_type().attr("__name__").cast<std::string>() + " that cannot be shown";
+  }
+  return text.size() > most ? text.substr(0, most) + "..." : text;
+}
+
 /// The views are gone with this call, so a module that still has one would read other records in it.
 void refuse_kept(const Arrays& arrays, const char* function) {
   for (const py::object* const array : {&arrays.points, &arrays.X, &arrays.y})
@@ -32,10 +44,13 @@ Losses::Losses(const LossModule& module, std::uint64_t columns)
     : module_(module), columns_(columns), batch_(module, columns) {
   const SameRounding same;
   const py::object dim = module_.function("dim")(columns);
-  if (!py::isinstance<py::int_>(dim) || dim.cast<std::int64_t>() < 1)
-    throw std::runtime_error("dim returned " + py::repr(dim).cast<std::string>() +
-                             ", allowed: a whole number of 1 or more");
-  dim_ = dim.cast<std::uint64_t>();
+  constexpr std::int64_t most = 1'000'000'000'000;
+  int beyond = 0;  // what an integer of 64 bits holds
+  const bool is_whole = py::isinstance<py::int_>(dim);
+  const std::int64_t number = is_whole ? PyLong_AsLongLongAndOverflow(dim.ptr(), &beyond) : 0;
+  if (beyond != 0 || number < 1 || number > most)
+    throw std::runtime_error("dim returned " + shown(dim) + ", allowed: a whole number from 1 to 10^12");
+  dim_ = static_cast<std::uint64_t>(number);
 }
 
 std::uint64_t Losses::outputs() const {
