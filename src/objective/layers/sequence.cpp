@@ -11,6 +11,13 @@ namespace dpmpi {
 
 namespace {
 
+/// Of a layer in a list; a list around it puts the place of its own layer in front.
+struct LayerError : ConfigError {
+  LayerError(std::string at, std::string what)
+      : ConfigError(fmt::format("layer {} {}", at, what)), place(std::move(at)), words(std::move(what)) {}
+  std::string place, words;
+};
+
 /// Calls visit(plan, what comes in) for each layer; errors name it. Returns what comes out of the last.
 template <class Visit>
 Volume walk(const LayerPlans& plans, Volume volume, Visit&& visit) {
@@ -18,8 +25,10 @@ Volume walk(const LayerPlans& plans, Volume volume, Visit&& visit) {
       visit(*plans[i].plan, volume);
       volume = plans[i].plan->out(volume);
       if (volume.any_size() > 0x1p40) throw ConfigError("what comes out are more than 10^12 numbers");
+    } catch (const LayerError& inside) {
+      throw LayerError(fmt::format("{}.{}", i + 1, inside.place), inside.words);
     } catch (const ConfigError& error) {
-      throw ConfigError(fmt::format("layer {} ({}): {}", i + 1, plans[i].text, error.what()));
+      throw LayerError(std::to_string(i + 1), fmt::format("({}): {}", plans[i].text, error.what()));
     }
   return volume;
 }

@@ -318,9 +318,8 @@ TEST(LayerDescription, LayersThatDoNotFitAreRefused) {
                   "layer 2 (groupnorm 2): 3 channels cannot be divided into 2 "
                   "equal groups");
   EXPECT_MENTIONS(refused("residual(conv 1 3), flatten, dense 3"), "cannot be added to what comes out, 1 of 2x2");
-  EXPECT_MENTIONS(refused("residual(relu, conv 1 5)"),
-                  "layer 1 (residual(relu, conv 1 5)): layer 2 (conv 1 5): a "
-                  "window of 5x5");
+  EXPECT_MENTIONS(refused("residual(relu, conv 1 5)"), "layer 1.2 (conv 1 5): a window of 5x5");
+  EXPECT_MENTIONS(refused("residual(relu, residual(conv 2 3 pad 1, groupnorm 7))"), "layer 1.2.2 (groupnorm 7): ");
   EXPECT_MENTIONS(refused("flatten, dense 4"), "gives 4 channels of 1x1 where the loss takes 3 numbers");
   EXPECT_MENTIONS(refused("flatten", {3, 1, 1}), "no layer has parameters");
 }
