@@ -143,13 +143,14 @@ struct BestOfRuns {
 struct LastIterateRun {
   HiddenState run = {};  ///< with noise_multiplier 1; the query says how many steps, and which records a step takes
   double rounding = 0;   ///< what lattice and method add to run.error and run.drift, per unit of noise_multiplier
+                         ///< (of records; what the means of persons add, event() knows)
 
   HiddenState event(const Query& query) const;
   /// Noise std at step t over Query::noise_std: the noise in the span of the directions, before_multiplier before
   /// the last `hybrid` steps, sqrt(directional^2 + isotropic^2) in them.
   double noise_scale(const Query& query, std::uint64_t t) const;
 
-  static constexpr bool bounds_persons = false;
+  static constexpr bool bounds_persons = true;
   static bool takes(const SamplingRule& rule) { return !std::holds_alternative<Disjoint>(rule); }
   void declare(Query& query) const;
   Events events(const Query& query, std::uint64_t first, std::uint64_t last) const;

@@ -121,6 +121,10 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t query_index, Adjacency 
     throw PrivacyError(
         "data.person_sampling = records: the best of several trainings has no analysis for persons whose records are "
         "drawn one by one, allowed: persons");
+  if (spec.slots_of_unit > 1 && spec.as<LastIterateRun>())
+    throw PrivacyError(
+        "data.person_sampling = records: hidden iterates have no analysis for persons whose records are drawn one by "
+        "one, allowed: persons");
   if (adjacency == Adjacency::add_remove && std::holds_alternative<WithoutReplacement>(spec.sampling) &&
       query.is_private())
     throw PrivacyError(

@@ -92,6 +92,37 @@ std::vector<std::uint32_t> all_persons() {
   return all;
 }
 
+// What hidden iterates are charged with: how far a part is from the exact mean of the records, none of which is
+// clipped. The person of 700 records has a coarser lattice.
+TEST(PersonSum, MeansAreRoundedWithinTheirBound) {
+  for (const std::size_t K : {std::size_t{1}, std::size_t{4}, std::size_t{64}}) {
+    const Query query = declared(K, ExactSum{});
+    const double clip = query.bound.clip, q = query.lattice.quantum(), root = std::sqrt(static_cast<double>(K));
+    const Shard shard = records_of_persons({Storage::dense_f32, 1, 4});
+    const auto value = [&](std::uint32_t row, std::size_t j) {
+      return clip / root * std::cos(0.37 * row + static_cast<double>(j));
+    };
+    const Kernel kernel = adds([&](std::uint32_t row, std::size_t j, const L2Bound&) { return value(row, j); });
+    double largest = 0;
+    for (std::uint32_t p = 1; p < persons; ++p) {
+      const auto part = part_of(query, shard, kernel, {p});
+      const std::uint32_t first = begins()[p], last = begins()[p + 1];
+      long double square = 0;
+      for (std::size_t j = 0; j < K; ++j) {
+        long double mean = 0;
+        for (std::uint32_t row = first; row < last; ++row) mean += static_cast<long double>(value(row, j));
+        const long double off = static_cast<long double>(part[j]) * q - mean / std::max(last - first, 1U);
+        square += off * off;
+      }
+      const double k = static_cast<double>(K), records = last - first;
+      const double most = 2 * q * root + (k + 40) * 0x1p-52 * clip + root * records * 0x1p-57 * clip;
+      EXPECT_LE(static_cast<double>(std::sqrt(square)), most) << p;
+      largest = std::max(largest, static_cast<double>(std::sqrt(square)) / (0.5 * q * root));
+    }
+    EXPECT_GT(largest, 1) << "half a quantum, as of a record, would not do";
+  }
+}
+
 // The kernel fills what it may: each record of a person as long as a record's clip lets it be.
 TEST(PersonSum, IsNoLongerThanTheClipInIntegers) {
   for (const std::size_t dim : {std::size_t{1}, std::size_t{3}, std::size_t{100}, std::size_t{1001}})

@@ -79,6 +79,20 @@ std::vector<std::string> BestOfRuns::describe(const Query& q) const {
   return lines;
 }
 
+namespace {
+
+/// What rounding adds to the distance of two coupled runs in a step, over the shift of a unit. A person's mean is
+/// rounded four times as much as a record on the lattice, and by its own arithmetic, and by the coarser lattice of
+/// somebody with up to 2^32 records (docs/theory/last_iterate_accounting.md, persons).
+double rounding_of_units(const LastIterateRun& kind, const Query& q) {
+  const double on_lattice = kind.rounding * q.noise_multiplier;
+  if (q.unit != Unit::person) return on_lattice;
+  const auto K = static_cast<double>(q.dim);
+  return 4 * on_lattice + kind.run.drift * ((K + 40) * 0x1p-52 + std::sqrt(K) * 0x1p-25);
+}
+
+}  // namespace
+
 void LastIterateRun::declare(Query& q) const {
   q.exact = true;
   q.cost.worker_noise = static_cast<double>(run.hybrid) / static_cast<double>(q.steps);
@@ -87,6 +101,10 @@ void LastIterateRun::declare(Query& q) const {
   if (q.adjacency != Adjacency::replace_one)
     throw PrivacyError("hidden iterates are analysed under replace_one only: set privacy.adjacency = replace_one");
   check_gaussian(q, "a run with hidden iterates");
+  if (q.unit == Unit::person && run.failure > 0)
+    throw PrivacyError(
+        "data.person: method.clip_failure is the chance that a clip acts on one of so many records, and how many a "
+        "person has is secret: with hidden iterates it must be 0");
   if (q.lattice.quantum() > 0x1p-35 * likely_noise(q))  // `rounding` counts on this
     throw PrivacyError(fmt::format(
         "query {}: the integer lattice is too coarse for hidden iterates: too many records for the noise", q.name));
@@ -98,8 +116,9 @@ HiddenState LastIterateRun::event(const Query& q) const {
   if (const auto* wor = std::get_if<WithoutReplacement>(&q.sampling); wor && wor->among > 0)
     state.population = wor->among, state.batch = wor->most;
   state.noise_multiplier *= q.noise_multiplier;
-  state.error += rounding * q.noise_multiplier;
-  state.drift += rounding * q.noise_multiplier;
+  const double rounded = rounding_of_units(*this, q);
+  state.error += rounded;
+  state.drift += rounded;
   return state;
 }
 
