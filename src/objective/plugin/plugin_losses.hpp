@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "objective/losses_together.hpp"
 #include "objective/objective.hpp"
 #include "objective/plugin/plugin_library.hpp"
-#include "objective/values/losses_together.hpp"
 
 namespace dpmpi {
 

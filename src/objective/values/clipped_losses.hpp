@@ -7,7 +7,7 @@
 
 #include "core/aligned.hpp"
 #include "objective/kernel.hpp"
-#include "objective/values/losses_together.hpp"
+#include "objective/losses_together.hpp"
 
 namespace dpmpi {
 

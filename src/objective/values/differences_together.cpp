@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/errors.hpp"
+#include "objective/losses_together.hpp"
 #include "objective/values/difference_probe.hpp"
-#include "objective/values/losses_together.hpp"
 
 namespace dpmpi {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "objective/losses_together.hpp"
 #include "objective/objective.hpp"
-#include "objective/values/losses_together.hpp"
 
 namespace dpmpi {
 

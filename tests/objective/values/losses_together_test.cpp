@@ -1,5 +1,5 @@
 // Points that come in few calls: the same sums as one after the other, in fewer readings.
-#include "objective/values/losses_together.hpp"
+#include "objective/losses_together.hpp"
 
 #include <cmath>
 #include <vector>
