@@ -22,6 +22,7 @@
 #include "objective/plugin/library.hpp"
 #include "run/config/automatic.hpp"
 #include "run/config/candidates.hpp"
+#include "run/config/embedded_columns.hpp"
 #include "run/config/hints.hpp"
 #include "run/config/layer_rules.hpp"
 #include "run/config/recipe.hpp"
@@ -81,6 +82,16 @@ bool stands_in_run_directory(const std::string& path) {
 bool on_command_line(const Settings& settings, const std::string& name) {
   const auto found = settings.find(name);
   return found != settings.end() && found->second.origin == "--set";
+}
+
+/// Names of columns within layers become features. False if one is of no column: nothing can be said of layers
+/// then.
+bool embed_columns(const Options::Declaration* layers, const DataOptions& data,
+                   std::vector<std::string>& problems) {
+  if (layers == nullptr) return true;
+  const std::size_t before = problems.size();
+  layers->parse(with_embedded_columns(layers->text(), data.columns_file.get(), problems));
+  return problems.size() == before;
 }
 
 /// Words of labels mean what the file's mean: once it is known how that is read.
@@ -167,7 +178,6 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
   for (const char* const file :
        {"run.dir", "run.stop_file", "audit.result", "objective.library", "objective.module", "objective.trainer"})
     if (const auto* const option = find(file)) option->parse(expand_home(option->text()));
-  if (objective) objective->validate(problems);
   // Whoever names another columns file does not mean the one of the digest in the config.
   if (on_command_line(settings, "data.columns") && !on_command_line(settings, "data.columns_digest"))
     data.columns_digest.clear();
@@ -175,6 +185,8 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
     data.columns_copy = data.config_folder + "/" + columns_file;
   if (!on_command_line(settings, "data.columns")) data.columns_text = columns;
   read_columns(data, problems);
+  const bool columns_known = embed_columns(find("objective.layers"), data, problems);
+  if (objective && columns_known) objective->validate(problems);
   if (on_command_line(settings, "objective.start_model") && !on_command_line(settings, "objective.start_digest"))
     start.digest.clear();
   if (of_run_directory_ && start.given() && start.digest.empty())  // it may come from anybody, and name any file
