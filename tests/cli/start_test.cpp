@@ -135,7 +135,9 @@ TEST_F(Start, AdaptersAreTrainedInPlaceOfTheirLayers) {
   configure("private", adapted, "epsilon = 3\ndelta = 1e-3\nseed = 4\n");
   Outcome outcome = train("run");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_TRUE(contains(outcome.output, "layers with an adapter stay as objective.start_model has them"))
+  EXPECT_TRUE(
+      contains(outcome.output,
+               "objective.layers: layers 1, 3: a layer with an adapter stays as objective.start_model has it"))
       << outcome.output;
   configure_private("", adapted);
   outcome = dpmpi("plan --config private.ini");

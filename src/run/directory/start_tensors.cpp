@@ -59,6 +59,15 @@ bool alike(std::vector<std::uint64_t> a, std::vector<std::uint64_t> b) {
   return a == b;
 }
 
+/// The first ones, and how many more there are.
+std::string names_of(std::span<const ParameterGroup> groups) {
+  constexpr std::size_t most = 12;
+  std::vector<std::string> names;
+  for (const ParameterGroup& group : groups.first(std::min(most, groups.size()))) names.push_back(group.name);
+  if (groups.size() > most) names.push_back(fmt::format("{} more", groups.size() - most));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 class StartFile {
  public:
   explicit StartFile(const std::string& path)
@@ -81,9 +90,13 @@ class StartFile {
 
   void finish(std::span<const ParameterGroup> groups) {
     check_places();
+    bool others = false;
     for (const auto& [name, entry] : header_.items())
       if (std::ranges::find(groups, name, &ParameterGroup::name) == groups.end())
-        refuse(name, "is none of the model's");
+        refuse(name, "is none of the model's"), others = true;
+    if (others)
+      problems_.push_back(
+          fmt::format("the model's tensors are {}: name them so, and take others out", names_of(groups)));
     if (!problems_.empty())
       throw DataError(fmt::format("{} does not fit:\n  {}", path_, fmt::join(problems_, "\n  ")));
   }

@@ -1,12 +1,16 @@
 #include "run/objective/public_start.hpp"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/errors.hpp"
 #include "core/files/file_reader.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "objective/layers/adapter.hpp"
 #include "run/directory/start_tensors.hpp"
 
 namespace dpmpi {
@@ -23,13 +27,23 @@ std::vector<float> read_start(const StartOptions& start, const Objective& object
   return read_start_tensors(start.path, objective.model_groups());
 }
 
+void refuse_adapters(const Objective& objective) {
+  std::vector<std::string> places;
+  for (const ParameterGroup& group : objective.model_groups())
+    if (const std::size_t place = group.name.rfind('.');
+        is_of_adapter(group.name) && group.name.ends_with(adapter_down) && place != group.name.npos)
+      places.push_back(group.name.substr(0, place));
+  if (places.empty()) return;
+  throw ConfigError(fmt::format(
+      "objective.layers: layer{} {}: a layer with an adapter stays as objective.start_model has it: set that, too",
+      places.size() > 1 ? "s" : "", fmt::join(places, ", ")));
+}
+
 }  // namespace
 
 void give_start(const Communicator& comm, const StartOptions& start, Objective& objective) {
   if (!start.given()) {
-    if (objective.groups().size() < objective.model_groups().size())
-      throw ConfigError(
-          "objective.layers: layers with an adapter stay as objective.start_model has them: set that, too");
+    refuse_adapters(objective);
     return;
   }
   std::vector<float> numbers;

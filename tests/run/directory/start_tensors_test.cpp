@@ -67,7 +67,8 @@ TEST_F(StartTensors, AllThatDoesNotFitIsTold) {
   for (const char* const said :
        {"does not fit:", "tensor \"1.weight\" has numbers that are not finite, or beyond float32",
         "tensor \"1.bias\" has the type \"I64\"; F64, F32, F16 and BF16 are read",
-        "tensor \"2.weight\" is not there; its shape is [3]", "tensor \"3.weight\" is none of the model's"})
+        "tensor \"2.weight\" is not there; its shape is [3]", "tensor \"3.weight\" is none of the model's",
+        "the model's tensors are 1.weight, 1.bias, 2.weight: name them so, and take others out"})
     EXPECT_TRUE(contains(all, said)) << said << "\n" << all;
   write(R"({"1.weight":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},)"
         R"("1.bias":{"dtype":"F32","shape":[2,1],"data_offsets":[20,28]},)"
