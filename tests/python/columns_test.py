@@ -18,7 +18,7 @@ age             number    range=0..110 mean=50 std=20 missing=NULL impute=50 ind
 weight          number    range=40..120
 sex             category  words=f,m other
 ward            category  words="A, east","say ""B""",
-                                C missing=?,"" impute=C indicator
+                                C missing=?,"" impute=C rare=C,"A, east" indicator
 stage           ordinal   words=I,II,III,IV missing=- indicator
 smoker          yes/no    true=yes,y false=no missing=NULL,unknown impute=no
 married         yes/no

@@ -102,6 +102,10 @@ def _rows_of_words(rule: ColumnRule) -> Dict[str, Optional[np.ndarray]]:
     for w, word in enumerate(words):
         ordinal = rule.kind == "ordinal"
         put(word, 0 if ordinal else w, w / (len(words) - 1) if ordinal else 1.0)
+    rare = rule.words("rare")
+    shared = len(words) if rule.has("other") else next((w for w, word in enumerate(words) if word in rare), 0)
+    for word in rare:
+        put(word, shared, 1.0)
     if rule.has("other"):
         put(_others, len(words), 1.0)
     row = _row_of_gaps(rule, rows)

@@ -43,6 +43,13 @@ std::vector<std::size_t> columns_without_scale(const ColumnsFile& file) {
   return found;
 }
 
+std::vector<std::size_t> categories_without_rare(const ColumnsFile& file) {
+  std::vector<std::size_t> found;
+  for (std::size_t c = 0; c < file.columns.size(); ++c)
+    if (file.columns[c].kind == ColumnKind::category && file.columns[c].rare.empty()) found.push_back(c);
+  return found;
+}
+
 std::string with_attributes(const ColumnsFile& file, const std::vector<AddedAttributes>& added) {
   std::string text = file.text;
   for (auto one = added.rbegin(); one != added.rend(); ++one) {  // from behind: places before stay what they are

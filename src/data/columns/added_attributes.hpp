@@ -13,6 +13,9 @@ namespace dpmpi {
 /// mean nor std.
 std::vector<std::size_t> columns_without_scale(const ColumnsFile& file);
 
+/// Those of the categories whose lines do not say which words are rare.
+std::vector<std::size_t> categories_without_rare(const ColumnsFile& file);
+
 /// Attributes as they are written, with a blank before each.
 struct AddedAttributes {
   std::size_t column;  ///< position in ColumnsFile::columns

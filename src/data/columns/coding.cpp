@@ -70,6 +70,7 @@ std::shared_ptr<const ColumnCoding> word_coding(const ColumnRule& rule) {
   const auto coding = std::make_shared<WordCoding>();
   for (const std::string& word : rule.yes) coding->add(word, {0, 1});
   for (const std::string& word : rule.no) coding->add(word, {0, 0});
+  for (const std::string& word : rule.rare) coding->add(word, {rule.rare_feature(), 1});
   const bool ordered = rule.kind == ColumnKind::ordinal;
   for (std::size_t w = 0; w < rule.words.size(); ++w)
     coding->add(rule.words[w],

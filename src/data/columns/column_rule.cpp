@@ -30,7 +30,7 @@ struct KindEntry {
 constexpr std::array<KindEntry, 10> column_kinds{
     {{"number", "range mean std missing impute indicator"},
      {"yes/no", "true false missing impute indicator"},
-     {"category", "words other missing impute indicator", "words"},
+     {"category", "words other rare missing impute indicator", "words"},
      {"ordinal", "words missing impute indicator", "words"},
      {"date", "format from unit missing impute indicator", "format from"},
      {"ignore", ""},
@@ -136,6 +136,7 @@ constexpr AttributeEntry column_attributes[] = {
     {"words", [](ColumnRule& r, const ColumnAttribute& a) { r.words = distinct_words(a); }},
     {"classes", [](ColumnRule& r, const ColumnAttribute& a) { r.words = distinct_labels(a); }},
     {"other", [](ColumnRule& r, const ColumnAttribute& a) { r.other = set_flag(a); }},
+    {"rare", [](ColumnRule& r, const ColumnAttribute& a) { r.rare = distinct_words(a); }},
     {"true", [](ColumnRule& r, const ColumnAttribute& a) { r.yes = distinct_words(a); }},
     {"false", [](ColumnRule& r, const ColumnAttribute& a) { r.no = distinct_words(a); }},
     {"positive", [](ColumnRule& r, const ColumnAttribute& a) { r.positive = distinct_labels(a); }},
@@ -198,6 +199,10 @@ void check_together(ColumnRule& rule, const WordList& given) {
   }
   if (rule.kind == ColumnKind::ordinal && rule.words.size() < 2)
     throw ConfigError("ordinal needs two words at least, the lowest first");
+  for (const std::string& word : rule.rare)
+    if (std::ranges::find(rule.words, word) == rule.words.end())
+      throw ConfigError(
+          fmt::format("rare= has {}, which is none of words=: a rare word keeps its place there", show(word)));
   if (!rule.missing) return;
   for (const WordList* words : {&rule.words, &rule.yes, &rule.no})
     check_apart(*rule.missing, *words, "missing= and among the column's words");

@@ -97,6 +97,12 @@ bool ColumnRule::is_missing_word(std::string_view field) const {
   return !in(words) && !in(yes) && !in(no);
 }
 
+std::size_t ColumnRule::rare_feature() const {
+  if (other) return words.size();
+  const auto first = std::ranges::find_first_of(words, rare);
+  return static_cast<std::size_t>(first - words.begin());
+}
+
 ColumnsFile::ColumnsFile(std::string content, std::string of)
     : path(std::move(of)), text(std::move(content)), digest(sha256(text)) {
   constexpr std::size_t most = 60;

@@ -30,6 +30,7 @@ struct ColumnRule {
 
   std::vector<std::string> words;  ///< category, ordinal; label: the classes 0, 1, ...
   bool other = false;              ///< category: one more feature, for all other words
+  std::vector<std::string> rare;   ///< category: those of its words that share one feature (rare_feature)
   std::vector<std::string> yes, no;
   std::vector<std::string> positive;  ///< label
 
@@ -42,6 +43,8 @@ struct ColumnRule {
   bool indicator = false;                           ///< one more feature, which is 1 where the value is missing
 
   bool is_missing_word(std::string_view field) const;
+  /// Of a category, from 0: that of other words, or without it that of the first word which is rare.
+  std::size_t rare_feature() const;
 };
 
 bool makes_features(const ColumnRule& rule);

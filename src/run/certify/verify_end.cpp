@@ -133,7 +133,8 @@ class EndOfRun {
         sha256(document.text) != certificate_.value(json::json_pointer("/preparation/results_digest"), json()))
       throw Failure{found_.place, "is not the file of certificate.json's preparation.results_digest"};
     if (!run_.derived) return found_.unchecked(found_.place, "all members", "not made again from the counts here");
-    Preparation again(*run_.config->data.columns_file, run_.derived->plan.preparing().front().noise_std);
+    const Plan& plan = run_.derived->plan;
+    Preparation again(*run_.config->data.columns_file, plan.preparation.words, plan.preparing());
     again.read(document.value);
     same(found_.place, document.value, json::parse(again.json().dump()), "what the counts there give");
     refuse_other_writing(found_.place, document);

@@ -229,6 +229,8 @@ void RunConfig::check_prepare(std::vector<std::string>& problems) const {
   if (!prepare.on()) {
     if (given("privacy.prepare_share") && prepare.share != PrepareOptions().share)
       problems.emplace_back("privacy.prepare_share says what data.prepare = private may spend: set that, too");
+    if (prepare.rare > 0)
+      problems.emplace_back("data.prepare_rare is found out by data.prepare = private: set that, too");
     return;
   }
   const auto refuse = [&](const std::string& why) { problems.push_back("data.prepare = private: " + why); };
@@ -247,6 +249,8 @@ void RunConfig::check_prepare(std::vector<std::string>& problems) const {
   if (columns_without_scale(columns).empty())
     refuse(fmt::format("{} has no column of kind number without range, mean and std: there is nothing to find out",
                        columns.path));
+  if (prepare.rare > 0 && categories_without_rare(columns).empty())
+    refuse(fmt::format("data.prepare_rare: {} has no column of kind category without rare=", columns.path));
   if (!is_utf8(columns.text)) refuse(fmt::format("{} is no UTF-8, and no JSON file can hold it", columns.path));
 }
 

@@ -36,6 +36,7 @@ bool is_of_recipe(std::string_view name) {
                               "data.show_values",
                               "data.keep_one_in",
                               "data.prepare",
+                              "data.prepare_rare",
                               "objective.library",
                               "objective.library_digest",
                               "objective.module",

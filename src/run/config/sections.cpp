@@ -67,6 +67,10 @@ void PrepareOptions::declare(Options& of_data, Options& of_privacy) {
       "from the training records, by noisy counts that are part of the promise; none: such columns are "
       "taken as they stand",
       {"none", "private"});
+  of_data.add("prepare_rare", rare,
+              "words of categories that a smaller share of the training records has share one feature: they are "
+              "found out by data.prepare, too (0: none)",
+              Range::closed(0, 0.5));
   of_privacy.add("prepare_share", share,
                  "what data.prepare may spend of the budget, as a share of the square of a Gaussian promise",
                  Range::closed(0.001, 0.5));

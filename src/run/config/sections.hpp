@@ -36,6 +36,7 @@ struct PrivacyOptions {
 struct PrepareOptions {
   std::string how = "none";
   double share = 0.1;
+  double rare = 0;  ///< words of categories with a smaller share share a feature; 0: all have their own
   bool on() const { return how == "private"; }
   void declare(Options& of_data, Options& of_privacy);
 };

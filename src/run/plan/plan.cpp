@@ -121,9 +121,14 @@ Outline make_outline(const RunConfig& config, const PublicFacts& facts, std::uin
   std::shared_ptr<const MethodPlan> method = config.method->plan(facts);
   const std::uint32_t blocks = blocks_of(config, *method, facts.data.records);
   Outline outline{method, BlockLayout::of(facts.data, blocks), method->steps, facts.adjacency, runs};
-  if (config.prepare.on())
+  if (config.prepare.on()) {
+    const ColumnsFile& file = *config.data.columns_file;
+    const Objective& objective = *facts.objective;
+    WordCells words =
+        WordCells::of(file, ClassCells::of(file, objective.label_kind(), objective.classes()), config.prepare.rare);
     outline.preparation =
-        PreparationPlan::of(*config.data.columns_file, config.prepare.share, facts.rho, method->steps);
+        PreparationPlan::of(file, std::move(words), config.prepare.share, facts.rho, method->steps);
+  }
   return outline;
 }
 

@@ -43,9 +43,7 @@ struct Plan : Outline {
   double epsilon() const { return promise.guarantee.epsilon; }
   double delta() const { return promise.guarantee.delta; }
   /// Those of the preparation; they stand behind those of the method. Empty: nothing is prepared.
-  std::span<const Query> preparing() const {
-    return std::span(queries).last(preparation.empty() ? 0 : PreparationPlan::releases);
-  }
+  std::span<const Query> preparing() const { return std::span(queries).last(preparation.releases()); }
 
   /// Of one run, of all queries at these steps.
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;

@@ -94,9 +94,16 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   for (const std::string& text : factor_texts(config.data)) row("", text);
   row("method", fmt::format("{}{}, {} steps{}", config.method_name, config.is_private() ? "" : " without noise",
                             plan.steps, rate_text(plan)));
-  if (!plan.preparation.empty())
-    row("preparation", fmt::format("{} column{} of numbers, {:.3g} % of the budget", plan.preparation.columns,
-                                   plan.preparation.columns == 1 ? "" : "s", 100 * config.prepare.share));
+  if (!plan.preparation.empty()) {
+    const WordCells& words = plan.preparation.words;
+    const std::string classes =
+        words.classes.names.empty() ? "" : fmt::format(", {} classes", words.classes.names.size());
+    const std::string categories =
+        words.categories.empty() ? "" : fmt::format(", words of {} categories", words.categories.size());
+    row("preparation",
+        fmt::format("{} column{} of numbers{}{}, {:.3g} % of the budget", plan.preparation.columns,
+                    plan.preparation.columns == 1 ? "" : "s", classes, categories, 100 * config.prepare.share));
+  }
   for (const auto& query : plan.queries) {
     row("release: " + query.name, describe(query.sampling));
     for (const std::string& line : query.describe()) row("", line);

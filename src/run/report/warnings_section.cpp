@@ -21,7 +21,11 @@ std::string warnings_of(const RunRecord& run, const std::string& name) {
 /// What accuracy and loss are to be compared with.
 std::string constant_of(const RunRecord& run, const std::string& name) {
   const auto accuracy = run.last("constant.accuracy"), loss = run.last("constant.loss");
+  const auto prepared = run.last("constant.prepared_accuracy");
   std::string text;
+  if (prepared)
+    text += fmt::format(" The largest class is a share of about {} of the training records, by noisy counts.",
+                        measured(*prepared));
   if (accuracy) text += fmt::format(" The largest class is a share of {} of data.eval.", measured(*accuracy));
   if (loss)
     text += fmt::format(" One score for all records of data.eval has a loss of {} at best.", measured(*loss));

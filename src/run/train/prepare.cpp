@@ -63,7 +63,7 @@ void make_plan(Training& run) {
     run.plan.evaluation = std::make_shared<const EvaluationPlan>(
         evaluation_plan_on_all_ranks(run.comm, config, *run.objective, run.plan, *run.parts));
   if (config.prepare.on())
-    run.preparation.emplace(*config.data.columns_file, run.plan.preparing().front().noise_std);
+    run.preparation.emplace(*config.data.columns_file, run.plan.preparation.words, run.plan.preparing());
   run.plan_text = plan_json(run.plan, config, run.facts);
   run.comm.agree(sha256(run.plan_text), "the plan");
   if (!run.root || config.audit.result.empty()) return;

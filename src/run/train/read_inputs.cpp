@@ -137,7 +137,8 @@ void read_private_records(Training& run) {
 void find_columns(Training& run) {
   throw_on_all_ranks(run.comm, [&] {
     if (run.root)
-      run.column_places = places_of_columns(*run.config.data.columns_file, run.facts.data.feature_names);
+      run.column_places = places_of_columns(*run.config.data.columns_file, run.config.prepare.rare > 0,
+                                            run.facts.data.feature_names);
   });
   std::uint64_t columns = run.column_places.size();
   run.comm.broadcast(columns);

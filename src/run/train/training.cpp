@@ -18,6 +18,7 @@
 #include "run/held_out/results.hpp"
 #include "run/train/prepare_columns.hpp"
 #include "run/warnings/before_training.hpp"
+#include "run/warnings/class_balance.hpp"
 #include "run/warnings/guessed_columns.hpp"
 
 namespace dpmpi {
@@ -150,8 +151,10 @@ void Training::evaluate() {
 Findings Training::look() {
   Findings findings;
   if (!files.evaluation.empty()) findings = look_at_public_records();
-  if (root && preparation && next == 0)
-    if (auto warning = guessed_columns(*preparation)) findings.warnings.push_back(std::move(*warning));
+  if (!root || !preparation || next > 0) return findings;
+  for (Measure& measure : balance_measures(*preparation)) findings.measures.push_back(std::move(measure));
+  for (auto warning : {guessed_columns(*preparation), scarce_classes(*preparation)})
+    if (warning) findings.warnings.push_back(std::move(*warning));
   return findings;
 }
 

@@ -102,7 +102,7 @@ struct Training {
   std::unique_ptr<RootFiles> root;  ///< null on other ranks
 
   PublicFacts facts;                         ///< of the records to train on
-  std::vector<std::uint64_t> column_places;  ///< features whose scale is to be found out
+  std::vector<std::uint64_t> column_places;  ///< of features of which preparation finds something out
   std::optional<HeldOut> parts;              ///< of data.train, if some of it is held out
   std::unique_ptr<Objective> objective;
   TrainsModels* trains_models = nullptr;  ///< the objective, if it trains models on private records

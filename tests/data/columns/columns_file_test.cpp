@@ -100,6 +100,19 @@ TEST(ColumnsFile, WordsBecomeFeatures) {
   EXPECT_THROW(coded("x yes/no true=ja false=nein", "yes"), Malformed);
 }
 
+TEST(ColumnsFile, RareWordsShareAFeature) {
+  const std::string pet = "pet category words=cat,dog,newt,yak ";
+  EXPECT_EQ(names_of(pet + "rare=newt,yak"), names_of(pet)) << "features keep their places";
+  EXPECT_EQ(coded(pet + "rare=yak,dog", "yak"), (Features{{1, 1}})) << "that of the first in the order of words";
+  EXPECT_EQ(coded(pet + "rare=yak,dog", "dog"), (Features{{1, 1}}));
+  EXPECT_EQ(coded(pet + "rare=yak,dog", "newt"), (Features{{2, 1}}));
+  EXPECT_EQ(coded(pet + "rare=yak,dog other", "dog"), (Features{{4, 1}})) << "that of other words";
+  EXPECT_EQ(coded(pet + "rare=yak,dog other", "emu"), (Features{{4, 1}}));
+  EXPECT_EQ(coded(pet + "rare=yak,dog impute=dog indicator", "?"), (Features{{1, 1}, {4, 1}}));
+  EXPECT_THROW(coded(pet + "rare=emu", "cat"), ConfigError);
+  EXPECT_THROW(coded("x ordinal words=a,b rare=a", "a"), ConfigError);
+}
+
 TEST(ColumnsFile, DatesBecomeTheTimeSinceADay) {
   const std::string date = "d date format=%Y-%m-%d from=2015-01-01";
   EXPECT_EQ(coded(date, "2015-01-11"), (Features{{0, 10}}));

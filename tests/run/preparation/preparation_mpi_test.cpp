@@ -39,6 +39,9 @@ TEST(PreparationOnRanks, TheSameBytes) {
       {"persons", {"method.steps=5", "data.columns=persons.txt"}},
       {"held_out", {"method.steps=5", "data.test_share=0.25"}},
       {"exact", {"method.steps=5", "privacy.noise=discrete_gaussian", "data.normalize=l2"}},
+      {"words", {"method.steps=5", "data.prepare_rare=0.1"}},
+      {"words_sparse", {"method.steps=5", "data.prepare_rare=0.1", "data.storage=sparse"}},
+      {"words_of_persons", {"method.steps=5", "data.prepare_rare=0.1", "data.columns=persons.txt"}},
       {"ftrl", {"method.name=dp-ftrl", "method.passes=1"}}};
   std::vector<std::string> expected(cases.size());
   for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {

@@ -56,9 +56,9 @@ class PreparationRun : public RunFolder {
     const std::string whole = folder_ + "/whole";
     fs::rename(run_, whole);
     int ranks = 1;
-    for (const char* fault :
-         {"reserved@0#1=kill", "release@0#1=kill", "release@0#2=kill", "release@0#3=kill", "reduce@0#3=kill",
-          "prepared@0#1=killall", "write:preparation.json@0#1=kill", "rename:preparation.json@0#1=kill", later}) {
+    for (const char* fault : {"reserved@0#1=kill", "release@0#1=kill", "release@0#2=kill", "release@0#3=kill",
+                              "release@0#4=kill", "reduce@0#3=kill", "prepared@0#1=killall",
+                              "write:preparation.json@0#1=kill", "rename:preparation.json@0#1=kill", later}) {
       fs::remove_all(run_);
       EXPECT_NE(launch(ranks, fault, seeded).code, 0) << fault;
       ASSERT_FALSE(fs::exists(run_ + "/certificate.json")) << fault;
@@ -94,8 +94,9 @@ TEST_F(PreparationRun, IsInOnePromiseWithItsTraining) {
     EXPECT_LE(certificate["epsilon"].get<double>(), 4);
     EXPECT_GT(certificate["epsilon"].get<double>(), 3.99);
     EXPECT_EQ(plan["events"], certificate["events"]);
-    EXPECT_EQ(plan["noise"].size(), 4U);
+    EXPECT_EQ(plan["noise"].size(), 5U);
     EXPECT_EQ(plan["noise"][1]["site"], "col_octaves");
+    EXPECT_EQ(plan["noise"][4]["site"], "col_words");
     EXPECT_EQ(certificate["preparation"]["columns"], 4);
     EXPECT_NE(certificate["statement"].get<std::string>().find("preparation.json"), std::string::npos);
     EXPECT_EQ(bad(), "");
@@ -174,6 +175,9 @@ TEST_F(PreparationRun, AForgedPreparationIsFound) {
   EXPECT_TRUE(forged([](auto& other) { other["columns_file"] = "size number\n"; }).starts_with("preparation.json"));
   EXPECT_TRUE(
       forged([](auto& other) { other["columns"][0]["octaves"][46] = 1e6; }).starts_with("preparation.json"));
+  EXPECT_TRUE(forged([](auto& other) { other["class_balance"]["counts"][0] = 9; }).starts_with("preparation.json"));
+  EXPECT_TRUE(forged([](auto& other) { other["class_balance"]["shares"][0] = 9; }).starts_with("preparation.json"));
+  EXPECT_TRUE(forged([](auto& other) { other.erase("class_balance"); }).starts_with("preparation.json"));
   EXPECT_EQ(bad(), "");
 }
 
@@ -183,7 +187,7 @@ TEST_F(PreparationRun, AForgedEventOfItIsFound) {
   std::vector<std::string> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
-  ASSERT_EQ(lines.size(), 5U) << "a header, and a line for every query";
+  ASSERT_EQ(lines.size(), 6U) << "a header, and a line for every query";
   const auto found = [&](std::vector<std::string> forged) {
     std::string chained = forged[0] + "\n";
     for (std::size_t i = 1; i < forged.size(); ++i) {
@@ -240,7 +244,37 @@ TEST_F(PreparationRun, SaysWhichScalesAreGuesses) {
   for (std::size_t c = 0; c < 4; ++c) EXPECT_EQ(columns[c].contains("guessed"), c == 2) << "all are missing";
 }
 
+// Words of which hardly anybody has one share a feature afterwards, in the run, in its model and for verify.
+TEST_F(PreparationRun, MergesRareWordsAndCountsTheClasses) {
+  for (const char* name : {"/train.csv", "/eval.csv"}) {
+    std::ofstream out(folder_ + name);
+    out << "size,pet,y\n";
+    for (int i = 0; i < 1200; ++i)
+      out << fmt::format("{},{},{}\n", std::sin(i * 0.7) + (name[1] == 'e' ? 0.01 : 0),
+                         i % 2 == 0 ? "cat"
+                         : i < 20   ? "\"yak, old\""
+                                    : "dog",
+                         i % 4 == 0 ? 1 : -1);
+  }
+  std::ofstream(folder_ + "/columns.txt") << "size number\npet category words=cat,\"yak, old\",dog,newt\ny label\n";
+  train_here({"privacy.epsilon=20", "data.prepare_rare=0.05"});
+  const json found = file("preparation.json");
+  EXPECT_EQ(found["categories"][0]["rare"], (json{"yak, old", "newt"}));
+  EXPECT_NE(found["columns_file"].get<std::string>().find("pet category rare=\"yak, old\",newt words=cat"),
+            std::string::npos);
+  EXPECT_NEAR(found["class_balance"]["shares"][0].get<double>(), 0.75, 0.05);
+  std::istringstream metrics(dpmpi::read_file(run_ + "/metrics.jsonl"));
+  std::string line;
+  std::getline(metrics, line);
+  EXPECT_NEAR(json::parse(line)["constant.prepared_accuracy"].get<double>(), 0.75, 0.05);
+  EXPECT_EQ(bad(), "");
+  const auto of_file = model_at(run_ + "/model.safetensors", "", {});
+  EXPECT_EQ(of_file.config->data.columns_file->columns[1].rare, (std::vector<std::string>{"yak, old", "newt"}));
+}
+
 TEST_F(PreparationRun, RefusesWhatItDoesNotGoWith) {
+  EXPECT_NE(refusal({"data.prepare_rare=0.1"}).find("has no column of kind category"), std::string::npos);
+  EXPECT_NE(refusal({"data.prepare=none", "data.prepare_rare=0.1"}).find("data.prepare_rare"), std::string::npos);
   EXPECT_NE(refusal({"method.name=zo-hidden"}).find("dp-sgd and dp-ftrl have"), std::string::npos);
   EXPECT_NE(refusal({"data.columns="}).find("set data.columns"), std::string::npos);
   EXPECT_NE(refusal({"data.prepare=none"}).find("privacy.prepare_share"), std::string::npos);
