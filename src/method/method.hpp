@@ -73,6 +73,14 @@ struct Footprint {
   std::string what = {};  ///< in words, and which settings make it smaller
 };
 
+/// A way to correlate the noise of the steps, in the same run under the same promise.
+struct NoiseAlternative {
+  std::string settings;    ///< in words
+  double error = 0;        ///< root mean square over the steps, in units of the clip over the run's mu
+  std::uint64_t rows = 0;  ///< of d doubles, kept at the root
+  bool taken = false;
+};
+
 /// What a run of a method will do, as it follows from settings and public facts. Nothing in it ever changes, and it
 /// starts as many runs as one likes. The objective of the facts must outlive it.
 class MethodPlan {
@@ -97,6 +105,8 @@ class MethodPlan {
   virtual Derived report_quantities(const std::vector<Query>& /*queries*/) const { return {}; }
   /// Text that plans print at their end, e.g. curves that are no certificates. Empty: nothing.
   virtual std::string notes(const std::vector<Query>& /*queries*/) const { return {}; }
+  /// For `dpmpi plan`: takes up to some seconds.
+  virtual std::vector<NoiseAlternative> noise_alternatives() const { return {}; }
   /// What two looks at a run, the second after `steps` > 0 more steps, say in Algorithm::measures() that no run of
   /// this plan does, in words; empty: nothing, or nobody can say. At the start the first look has no measures. For
   /// `dpmpi verify`. Local.

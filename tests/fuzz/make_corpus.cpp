@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
       {header + "\n", R"({"event":"poisson_gaussian","sampling_rate":0.1,"noise_multiplier":"?","count":9})",
        header + "\n" + R"({"event":"gaussian","noise_multiplier":2,"count":1,"steps":[0,99],"prev":")" +
            dpmpi::sha256(header) + "\"}\n",
-       R"({"events":[{"event":"tree","strategy":"banded","leaves":9,"band":3,"noise_multiplier":1,"restarts":2}]})"});
+       R"({"events":[{"event":"tree","strategy":"banded","leaves":9,"band":3,"noise_multiplier":1,"restarts":2}]})",
+       R"({"event":"tree","strategy":"blt","leaves":9,"decays":[0.9],"weights":[0.5],"participations":2,"separation":4,"noise_multiplier":1})"});
   write(folder / "run", {std::string("\0{\"epsilon\":\"infinity\",\"delta\":1}", 33),
                          "\2{\"step\":1,\"eval.loss\":0.5}\n{\"step\":2}\n", "\4[data]\ntrain = \"#\"\n",
                          "\5[[0,0],[0.5,0.75],[1,1]]",

@@ -74,12 +74,14 @@ struct ExactSum {
 };
 
 /// What is released at a leaf is the sum of all leaves of the run so far, with the correlated noise of a tree or
-/// matrix mechanism. Shuffled says how many leaves a run has: step t is leaf t mod leaves + 1 of run t / leaves,
-/// and a record is in one leaf of a pass at most.
+/// matrix mechanism. Shuffled says how many leaves a pass of a run has: step t is leaf t mod leaves + 1 of run
+/// t / leaves, and a record is in one leaf of a pass at most.
 struct RunningSum {
   Strategy strategy = Strategy::fenwick;
-  std::uint64_t band = 0;  ///< banded only
-  double first_clip = 1;   ///< the clip of leaf 1, over bound.clip
+  std::uint64_t band = 0;    ///< banded only
+  Buffers buffers = {};      ///< blt only
+  std::uint64_t passes = 1;  ///< of a run, in the same order; more than 1 for Toeplitz matrices and one run a pass
+  double first_clip = 1;     ///< the clip of leaf 1, over bound.clip
   /// Nodes get noise for the largest leaf that they hold, by the scales given to Curator::sum; leaf 1 counts as
   /// first_clip <= 1. Otherwise every node gets the noise of a leaf with bound.clip.
   bool adaptive = false;
@@ -91,7 +93,8 @@ struct RunningSum {
   static constexpr bool bounds_persons = true;
   static bool takes(const SamplingRule& rule) { return std::holds_alternative<Shuffled>(rule); }
   void declare(Query& query) const;
-  /// A pass is one tree event (parallel composition over its runs), charged when it begins.
+  /// The runs of a pass are one tree event (parallel composition), charged when it begins; so is a run of several
+  /// passes.
   Events events(const Query& query, std::uint64_t first, std::uint64_t last) const;
   std::vector<std::string> describe(const Query& query) const;
 };

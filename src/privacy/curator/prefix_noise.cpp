@@ -16,7 +16,12 @@ constexpr double most_bytes = 4e9;
 
 std::uint32_t lowest_bit(std::uint64_t t) { return static_cast<std::uint32_t>(std::countr_zero(t)); }
 
-// How many rows of draws the strategy keeps.
+void add(double factor, std::span<const double> x, std::span<double> sum) {
+  for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += factor * x[j];
+}
+
+}  // namespace
+
 std::uint64_t rows_kept(const Tree& tree) {
   switch (tree.strategy) {
     case Strategy::fenwick:
@@ -27,24 +32,24 @@ std::uint64_t rows_kept(const Tree& tree) {
       return tree.leaves;
     case Strategy::banded:
       return tree.band;
+    case Strategy::blt:
+      return tree.buffers.count;
     case Strategy::explicit_matrix:
       break;
   }
   throw ConfigError("noise by an explicit matrix is accounted for, but not generated");
 }
 
-void add(double factor, std::span<const double> x, std::span<double> sum) {
-  for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += factor * x[j];
+bool noise_can_be_kept(const Tree& tree, std::size_t dim) {
+  return 8.0 * static_cast<double>(rows_kept(tree)) * static_cast<double>(dim) <= most_bytes;
 }
-
-}  // namespace
 
 void check_kept_noise(const Tree& tree, std::size_t dim) {
   const double bytes = 8.0 * static_cast<double>(rows_kept(tree)) * static_cast<double>(dim);
-  if (bytes > most_bytes)
+  if (!noise_can_be_kept(tree, dim))
     throw ConfigError(fmt::format(
         "strategy {} with {} leaves keeps {:.1f} GB of noise at the root for {} coordinates, allowed: {:.0f} GB; "
-        "choose fenwick, full_honaker or banded with a smaller band",
+        "choose blt, fenwick, full_honaker or banded with a smaller band",
         name(tree.strategy), tree.leaves, bytes * 1e-9, dim, most_bytes * 1e-9));
 }
 
@@ -86,6 +91,9 @@ std::span<const double> PrefixNoise::next(double leaf_scale, const Draw& draw) {
       break;
     case Strategy::sqrt_toeplitz:
       next_sqrt_toeplitz(draw);
+      break;
+    case Strategy::blt:
+      next_buffered(draw);
       break;
     default:
       next_banded(draw);
@@ -153,6 +161,30 @@ void PrefixNoise::next_banded(const Draw& draw) {
   for (std::uint64_t j = 1; j < std::min(band, t); ++j) add(-coefficient_[j], row((t - 1 - j) % band), fresh_);
   std::copy(fresh_.begin(), fresh_.end(), row((t - 1) % band).begin());
   add(1, fresh_, prefix_);
+}
+
+// Buffer i holds s_i = sum_{j > 0} decay_i^(j-1) zeta_{t-j}, so zeta_t = xi_t - sum_i weight_i s_i. A stretch of
+// coordinates at a time, which stays in the nearest cache while all buffers use it.
+void PrefixNoise::next_buffered(const Draw& draw) {
+  constexpr std::size_t stretch = 1024;
+  if (leaf() == 1) {
+    std::fill(prefix_.begin(), prefix_.end(), 0.0);
+    std::fill(kept_.begin(), kept_.end(), 0.0);
+  }
+  draw(0, fresh_);
+  const double scale = largest_scale();
+  for (std::size_t begin = 0; begin < dim_; begin += stretch) {
+    const std::size_t size = std::min(stretch, dim_ - begin);
+    const std::span<double> zeta = std::span(fresh_).subspan(begin, size);
+    for (double& x : zeta) x *= scale;
+    for (std::size_t i = 0; i < tree_.buffers.count; ++i)
+      add(-tree_.buffers.weight[i], row(i).subspan(begin, size), zeta);
+    for (std::size_t i = 0; i < tree_.buffers.count; ++i) {
+      const std::span<double> held = row(i).subspan(begin, size);
+      for (std::size_t j = 0; j < size; ++j) held[j] = tree_.buffers.decay[i] * held[j] + zeta[j];
+    }
+    add(1, zeta, std::span(prefix_).subspan(begin, size));
+  }
 }
 
 }  // namespace dpmpi

@@ -13,6 +13,11 @@
 
 namespace dpmpi {
 
+/// How many rows of dim doubles the strategy keeps from leaf to leaf, beside the newest noise. Throws ConfigError
+/// for `explicit`, of which no noise is made.
+std::uint64_t rows_kept(const Tree& tree);
+/// Whether they have 4 GB at most.
+bool noise_can_be_kept(const Tree& tree, std::size_t dim);
 /// Throws ConfigError if the strategy has to keep more than 4 GB of draws, or is `explicit`. For plans: the noise
 /// itself is made on the root alone.
 void check_kept_noise(const Tree& tree, std::size_t dim);
@@ -44,6 +49,7 @@ class PrefixNoise {
   void next_full(const Draw& draw);
   void next_sqrt_toeplitz(const Draw& draw);
   void next_banded(const Draw& draw);
+  void next_buffered(const Draw& draw);
   double node_scale(std::uint32_t level) const;
   double largest_scale() const;
   std::span<double> row(std::uint64_t i) { return std::span(kept_).subspan(i * dim_, dim_); }

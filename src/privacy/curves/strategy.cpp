@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "privacy/curves/buffered_toeplitz.hpp"
 #include "privacy/curves/round_up.hpp"
 #include "privacy/curves/sqrt_toeplitz.hpp"
 
@@ -39,6 +40,11 @@ Columns toeplitz_columns(std::uint64_t leaves, std::uint64_t band) {
   return {sqrt_toeplitz_norm(first), sqrt_toeplitz_norm(second)};
 }
 
+Columns buffered_columns(const Tree& tree) {
+  const auto norm = [&](std::uint64_t n) { return n > 0 ? buffered_norm(tree.buffers, n, 1, n) : 0; };
+  return {norm(tree.leaves), norm(tree.leaves - 1)};
+}
+
 // Above 2048 roundings of long double.
 Real a_little_more(Real x) { return x * (1 + 0x1p-50L); }
 
@@ -67,12 +73,23 @@ Columns columns(const Tree& tree) {
       return toeplitz_columns(tree.leaves, tree.band);
     case Strategy::explicit_matrix:
       return explicit_columns(tree);
+    case Strategy::blt:
+      return buffered_columns(tree);
   }
   throw BugError("unknown strategy");
 }
 
+// |sum_i C e_i|^2 over leaves 1, 1 + b, 1 + 2b, ...: Toeplitz matrices whose coefficients are not negative and
+// never rise cost most there (Kalinin and Lampert 2024, Theorem 2; docs/theory/buffered_noise.md).
+Real several_columns(const Tree& tree) {
+  const std::uint64_t T = tree.leaves, k = tree.participations, b = tree.separation;
+  if (tree.strategy == Strategy::blt) return buffered_norm(tree.buffers, T, k, b);
+  return sqrt_toeplitz_norm(T, tree.strategy == Strategy::banded ? tree.band : T, k, b);
+}
+
 Real squared(const Tree& tree) {
   check({tree, 1}, "event");
+  if (tree.participations > 1) return several_columns(tree);
   const Columns norms = columns(tree);
   const Real r = tree.first_leaf;
   return std::max(r == 1 ? norms.first : a_little_more(r * r * norms.first), norms.others);
@@ -166,6 +183,7 @@ double prefix_noise_variance(const Tree& tree, std::uint64_t t) {
   check_leaf(tree, t);
   if (tree.strategy == Strategy::explicit_matrix) return explicit_variance(tree, t);
   if (tree.strategy == Strategy::banded) return banded_variance(tree.band, t);
+  if (tree.strategy == Strategy::blt) return PrefixWeights(tree.buffers).variance(t);
   if (tree.strategy == Strategy::sqrt_toeplitz) return static_cast<double>(sqrt_toeplitz_norm(t));
   double sum = 0;
   for (int level = 0; t >> level != 0; ++level)
@@ -179,6 +197,7 @@ double mean_prefix_noise_variance(const Tree& tree) {
   if (tree.strategy == Strategy::sqrt_toeplitz || (tree.strategy == Strategy::banded && tree.band == leaves))
     return static_cast<double>(mean_sqrt_toeplitz_norm(leaves));
   if (tree.strategy == Strategy::banded) return mean_banded_variance(tree.band, leaves);
+  if (tree.strategy == Strategy::blt) return PrefixWeights(tree.buffers).mean_variance(leaves);
   double sum = 0;
   if (tree.strategy == Strategy::explicit_matrix)
     for (std::uint64_t t = 1; t <= leaves; ++t) sum += explicit_variance(tree, t);

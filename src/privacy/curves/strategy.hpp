@@ -11,8 +11,8 @@
 namespace dpmpi {
 
 /// max over leaves i of (r_i |S e_i|)^2, r_1 = first_leaf and r_i = 1 otherwise: the squared L2 sensitivity of all
-/// releases of one run, in units of a leaf's. Exact for whole-numbered matrices, else within a relative 1e-12,
-/// rounded up.
+/// releases of one run, in units of a leaf's. Exact for whole-numbered matrices, else within a relative 2^-39,
+/// rounded up. With several participations: the largest |sum_i S e_i|^2 over leaves at least `separation` apart.
 double squared_sensitivity(const Tree& tree);
 
 /// One run of the tree is exactly mu-GDP with mu = sqrt(squared_sensitivity) / noise_multiplier.

@@ -1,6 +1,7 @@
 #include "privacy/events/event.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -37,6 +38,9 @@ constexpr Allowed<std::uint64_t> leaf_count{"a whole number from 1 to 2^40",
 constexpr Allowed<std::uint64_t> whole_or_zero{"a whole number from 0 to 2^53",
                                                [](std::uint64_t x) { return x <= largest_whole; }};
 constexpr std::uint64_t most_explicit_leaves = 2048;
+// What several participations cost takes so many operations, times buffers.
+constexpr std::uint64_t most_participations = 1ULL << 20, most_without_buffers = 256,
+                        most_leaves_without_buffers = 1ULL << 20;
 constexpr std::size_t most_releases = 4096, most_events_of_run = 4096;
 
 constexpr std::string_view mechanism_names[] = {"gaussian",
@@ -59,9 +63,12 @@ constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "non_private"};
 static_assert(std::size(mechanism_names) == std::variant_size_v<Mechanism>);
 
-constexpr std::string_view strategy_names[] = {"fenwick",       "full",   "full_honaker",
-                                               "sqrt_toeplitz", "banded", "explicit"};
-constexpr std::string_view strategies_allowed = "fenwick, full, full_honaker, sqrt_toeplitz, banded or explicit";
+constexpr std::string_view strategy_names[] = {"fenwick", "full",     "full_honaker", "sqrt_toeplitz",
+                                               "banded",  "explicit", "blt"};
+constexpr std::string_view strategies_allowed =
+    "fenwick, full, full_honaker, sqrt_toeplitz, banded, blt or explicit";
+constexpr std::string_view decays_allowed = "up to 8 falling numbers above 0 and up to 1 - 2^-20";
+constexpr std::string_view weights_allowed = "as many numbers as decays, each above 0, with a sum below 1";
 
 constexpr std::string_view repetition_names[] = {"truncated_negative_binomial", "poisson"};
 constexpr std::string_view repetitions_allowed = "truncated_negative_binomial or poisson";
@@ -124,7 +131,10 @@ void for_each_member(M& m, Visit&& visit) {
   if constexpr (requires { m.noise_multiplier; }) visit("noise_multiplier", m.noise_multiplier, positive);
   if constexpr (requires { m.strategy; }) {
     if (m.strategy == Strategy::banded) visit("band", m.band, natural);
+    if (m.strategy == Strategy::blt) visit(m.buffers);
     visit("first_leaf", m.first_leaf, positive, 1.0);
+    visit("participations", m.participations, natural, std::uint64_t{1});
+    if (m.participations > 1) visit("separation", m.separation, natural);
     if (m.strategy == Strategy::explicit_matrix) visit("matrix", m.matrix, m.leaves);
   }
   if constexpr (requires { m.scale; }) visit("scale", m.scale, positive);
@@ -177,6 +187,20 @@ struct Reader {
   void operator()(const char* member, Strategy& strategy) const {
     choose(member, strategy, strategy_names, strategies_allowed);
   }
+  void operator()(Buffers& buffers) const {
+    buffers.count = numbers("decays", decays_allowed, buffers.decay);
+    if (numbers("weights", weights_allowed, buffers.weight) != buffers.count)
+      refuse(where, "weights", "of another length than decays", weights_allowed);
+  }
+  std::size_t numbers(const char* member, std::string_view allowed, std::span<double> list) const {
+    const nlohmann::json& given = line.array(member, allowed);
+    if (given.size() > list.size()) refuse(where, member, fmt::format("{} of them", given.size()), allowed);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (!given[i].is_number()) refuse(where, member, Members::shown(given[i]), allowed);
+      list[i] = given[i].get<double>();
+    }
+    return given.size();
+  }
   void operator()(const char* member, Repetitions& distribution) const {
     choose(member, distribution, repetition_names, repetitions_allowed);
   }
@@ -225,6 +249,19 @@ struct Checker {
     (*this)(member, x, allowed);
   }
   void operator()(const char*, Strategy) const {}
+  void operator()(const Buffers& buffers) const {
+    long double sum = 0;
+    double limit = std::nextafter(Buffers::largest_decay, 1.0);
+    if (buffers.count > Buffers::most)
+      refuse(where, "decays", fmt::format("{} of them", buffers.count), decays_allowed);
+    for (std::size_t i = 0; i < buffers.count; ++i) {
+      const double decay = buffers.decay[i], weight = buffers.weight[i];
+      if (!(decay > 0 && decay < limit)) refuse(where, "decays", fmt::format("{}", decay), decays_allowed);
+      if (!(weight > 0 && (sum += weight) < 1))
+        refuse(where, "weights", fmt::format("{}", weight), weights_allowed);
+      limit = decay;
+    }
+  }
   void operator()(const char*, Repetitions) const {}
   void operator()(const char*, bool) const {}
   void operator()(const char*, const std::vector<std::uint64_t>&) const {}
@@ -269,6 +306,11 @@ struct Writer {
     out += "]";
   }
   void operator()(const char* member, Strategy strategy) const { choose(member, name(strategy)); }
+  void operator()(const Buffers& buffers) const {
+    out += fmt::format(",\"decays\":[{}],\"weights\":[{}]",
+                       fmt::join(std::span(buffers.decay).first(buffers.count), ","),
+                       fmt::join(std::span(buffers.weight).first(buffers.count), ","));
+  }
   void operator()(const char* member, Repetitions distribution) const { choose(member, name(distribution)); }
   void choose(const char* member, std::string_view choice) const {
     out += fmt::format(",\"{}\":\"{}\"", member, choice);
@@ -399,6 +441,32 @@ std::string_view name(Strategy strategy) { return strategy_names[static_cast<std
 std::string_view name(Repetitions distribution) { return repetition_names[static_cast<std::size_t>(distribution)]; }
 std::string_view name(const Mechanism& mechanism) { return mechanism_names[mechanism.index()]; }
 
+namespace {
+
+bool toeplitz(Strategy strategy) {
+  return strategy == Strategy::sqrt_toeplitz || strategy == Strategy::banded || strategy == Strategy::blt;
+}
+
+void check_leaves(const Tree& tree, std::string_view where) {
+  const auto up_to_leaves = fmt::format("a whole number from 1 to the number of leaves, {}", tree.leaves);
+  if (tree.strategy == Strategy::banded && tree.band > tree.leaves)
+    refuse(where, "band", fmt::format("{}", tree.band), up_to_leaves);
+  if (tree.participations == 1) return;
+  if (!toeplitz(tree.strategy))
+    refuse(where, "participations", fmt::format("{} with strategy {}", tree.participations, name(tree.strategy)),
+           "more than 1 with sqrt_toeplitz, banded or blt");
+  if (tree.first_leaf != 1)
+    refuse(where, "first_leaf", fmt::format("{}", tree.first_leaf), "1 with several participations");
+  if (tree.separation > tree.leaves) refuse(where, "separation", fmt::format("{}", tree.separation), up_to_leaves);
+  const bool buffered = tree.strategy == Strategy::blt;
+  if (const auto most = buffered ? most_participations : most_without_buffers; tree.participations > most)
+    refuse(where, "participations", fmt::format("{}", tree.participations), fmt::format("up to {}", most));
+  if (!buffered && tree.leaves > most_leaves_without_buffers)
+    refuse(where, "leaves", fmt::format("{}", tree.leaves), "up to 2^20 with several participations, or blt");
+}
+
+}  // namespace
+
 void check(const Event& event, std::string_view where) {
   std::visit(
       [&](const auto& m) {
@@ -415,10 +483,7 @@ void check(const Event& event, std::string_view where) {
                    fmt::format("a whole number from 1 to the number of groups, {}: a row that sees two steps of a "
                                "group has no bound",
                                m.groups));
-        if constexpr (requires { m.strategy; })
-          if (m.strategy == Strategy::banded && m.band > m.leaves)
-            refuse(where, "band", fmt::format("{}", m.band),
-                   fmt::format("a whole number from 1 to the number of leaves, {}", m.leaves));
+        if constexpr (requires { m.strategy; }) check_leaves(m, where);
       },
       event.mechanism);
   if (!natural.holds(event.count)) refuse(where, "count", fmt::format("{}", event.count), natural.text);

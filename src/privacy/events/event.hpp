@@ -6,6 +6,7 @@
 // a clipped sum of radius C has sensitivity C under add_remove and 2C under replace_one, so the same noise has half
 // the multiplier there.
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -116,17 +117,33 @@ enum class Strategy {
   sqrt_toeplitz,    ///< the square root of the prefix-sum matrix (Henzinger et al. 2022, Fichtenberger et al. 2023)
   banded,           ///< its first `band` diagonals
   explicit_matrix,  ///< a lower-triangular matrix written out; "explicit" in files
+  blt,              ///< buffered linear Toeplitz (Dvijotham et al. 2024): Buffers
 };
 std::string_view name(Strategy strategy);
-/// One run of a tree or matrix mechanism in which a record is part of at most one leaf; adaptive queries. `count`
-/// of the event (in files: "restarts") is the number of runs, each with fresh noise, that a record takes part in.
+/// The lower triangular Toeplitz matrix of c_0 = 1, c_j = sum_i weight_i decay_i^(j-1). Its inverse needs `count`
+/// rows of memory. Without buffers it is the identity, whose leaves get independent noise; one buffer with both
+/// numbers equal to lambda subtracts lambda times the draw of the step before.
+struct Buffers {
+  static constexpr std::size_t most = 8;
+  static constexpr double largest_decay = 1 - 0x1p-20;
+  std::size_t count = 0;
+  std::array<double, most> decay{};   ///< strictly falling, in (0, largest_decay]
+  std::array<double, most> weight{};  ///< > 0, the sum below 1: coefficients never rise
+  auto operator<=>(const Buffers&) const = default;
+};
+/// One run of a tree or matrix mechanism in which a record is part of at most one leaf, or of `participations`
+/// leaves that are at least `separation` apart; adaptive queries. `count` of the event (in files: "restarts") is
+/// the number of runs, each with fresh noise, that a record takes part in.
 struct Tree {
   Strategy strategy = Strategy::fenwick;
-  std::uint64_t leaves = 0;      ///< T, 1..2^40 (explicit: up to 2048)
-  double noise_multiplier = 0;   ///< noise std of a node over the L2 sensitivity of a leaf
-  std::uint64_t band = 0;        ///< banded only: 1..leaves
-  double first_leaf = 1;         ///< sensitivity of leaf 1 over that of the others; > 0, finite
-  std::vector<double> matrix{};  ///< explicit only: the lower triangle row by row, T (T + 1) / 2 finite numbers
+  std::uint64_t leaves = 0;          ///< T, 1..2^40 (explicit: up to 2048)
+  double noise_multiplier = 0;       ///< noise std of a node over the L2 sensitivity of a leaf
+  std::uint64_t band = 0;            ///< banded only: 1..leaves
+  double first_leaf = 1;             ///< sensitivity of leaf 1 over that of the others; > 0, finite
+  std::vector<double> matrix{};      ///< explicit only: the lower triangle row by row, T (T + 1) / 2 finite numbers
+  std::uint64_t participations = 1;  ///< more than 1 for Toeplitz matrices alone (sqrt_toeplitz, banded, blt)
+  std::uint64_t separation = 0;      ///< of several participations: 1..leaves
+  Buffers buffers{};                 ///< blt only
   auto operator<=>(const Tree&) const = default;
 };
 

@@ -8,6 +8,7 @@
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 #include "core/numbers/real.hpp"
+#include "privacy/curves/strategy.hpp"
 #include "privacy/events/group.hpp"
 
 namespace dpmpi {
@@ -42,7 +43,11 @@ double least_delta(const std::vector<Event>& events, std::uint64_t size) {
             if constexpr (requires { m.records; }) group.records *= m.records;
             lost += count * chance_beyond(group, resolved_radius);
           } else if constexpr (DrawnInDouble<M>) {
-            const double room = resolved_radius - static_cast<double>(size) / m.noise_multiplier;
+            double longest = static_cast<double>(size);  // shift of one value that gets noise
+            if constexpr (std::same_as<M, Tree>)
+              if (m.participations > 1)
+                longest *= std::min(static_cast<double>(m.participations), std::sqrt(squared_sensitivity(m)));
+            const double room = resolved_radius - longest / m.noise_multiplier;
             lost += count * (room > 0 ? std::exp(-0.5 * room * room) : 1);
           } else if constexpr (std::same_as<M, RepeatAndSelect>) {
             lost += count * least_delta(m.run, size);

@@ -34,12 +34,21 @@ Vector difference(const Vector& a, const Vector& b) {
   return d;
 }
 
+bool is_matrix(Strategy strategy) {
+  return strategy == Strategy::sqrt_toeplitz || strategy == Strategy::banded || strategy == Strategy::blt;
+}
+
 /// Entry (t, leaf), both from 1, of the strategy matrix; of trees the nodes that prefixes are read off.
 double strategy_entry(const RunningSum& rule, std::uint64_t t, std::uint64_t leaf) {
   if (leaf > t) return 0;
-  const bool toeplitz = rule.strategy == Strategy::sqrt_toeplitz || rule.strategy == Strategy::banded;
-  if (!toeplitz) return leaf > (t & (t - 1)) ? 1 : 0;
+  if (!is_matrix(rule.strategy)) return leaf > (t & (t - 1)) ? 1 : 0;
   const std::uint64_t k = t - leaf;
+  if (rule.strategy == Strategy::blt) {
+    double sum = k == 0 ? 1 : 0;
+    for (std::size_t i = 0; i < rule.buffers.count && k > 0; ++i)
+      sum += rule.buffers.weight[i] * std::pow(rule.buffers.decay[i], static_cast<double>(k - 1));
+    return sum;
+  }
   if (rule.strategy == Strategy::banded && k >= rule.band) return 0;
   double c = 1;
   for (std::uint64_t i = 1; i <= k; ++i) c *= static_cast<double>(2 * i - 1) / static_cast<double>(2 * i);
@@ -50,7 +59,7 @@ double strategy_entry(const RunningSum& rule, std::uint64_t t, std::uint64_t lea
 /// has that of the largest so far.
 double row_scale(const RunningSum& rule, std::span<const double> scales) {
   const std::uint64_t t = scales.size();
-  const bool tree = rule.strategy != Strategy::sqrt_toeplitz && rule.strategy != Strategy::banded;
+  const bool tree = !is_matrix(rule.strategy);
   double largest = 0;
   for (std::uint64_t s = 1; s <= t; ++s)
     if (!tree || strategy_entry(rule, t, s) != 0) largest = std::max(largest, scales[s - 1]);
@@ -214,7 +223,7 @@ void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<cons
   if (leaf == 1) {
     run = {};
     run.before.assign(values.size(), 0);
-    run.leaf.resize(suspects()), run.contribution.resize(suspects());
+    run.taken.resize(suspects());
   }
   run.increments.emplace_back(values.begin(), values.end());
   for (std::size_t j = 0; j < values.size(); ++j) run.increments.back()[j] -= run.before[j];
@@ -223,15 +232,18 @@ void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<cons
   const double noise_std = query.noise_std * row_scale(rule, run.scale);
 
   for (std::size_t i = 0; i < suspects(); ++i) {
-    if (!pending_[i].empty() && parts_[i].probability > 0) run.leaf[i] = leaf, run.contribution[i] = pending_[i];
-    if (!run.leaf[i]) continue;
-    const double own = strategy_entry(rule, leaf, *run.leaf[i]);
-    if (own == 0) continue;
-    const Vector& c = run.contribution[i];
+    if (!pending_[i].empty() && parts_[i].probability > 0) run.taken[i].push_back({leaf, pending_[i]});
+    Vector shift(values.size(), 0);  // of this query, if the suspect is there
+    for (const auto& [at, contribution] : run.taken[i])
+      if (const double a = strategy_entry(rule, leaf, at); a != 0)
+        for (std::size_t j = 0; j < shift.size(); ++j) shift[j] += a * contribution[j];
+    const double square = product(shift, shift);
+    if (square == 0) continue;
     double along = 0;
     for (std::uint64_t s = 1; s <= leaf; ++s)
-      if (const double a = strategy_entry(rule, leaf, s); a != 0) along += a * product(run.increments[s - 1], c);
-    add_evidence(i, own * along, own * own * product(c, c), noise_std * noise_std, 1);
+      if (const double a = strategy_entry(rule, leaf, s); a != 0)
+        along += a * product(run.increments[s - 1], shift);
+    add_evidence(i, along, square, noise_std * noise_std, 1);
   }
   note(run.increments.back(), noise_std);
 }

@@ -72,12 +72,15 @@ class Attacker final : public ReleaseListener {
     double probability = 0;
     std::optional<std::uint32_t> slot = {};
   };
-  struct Running {  // of one running sum: increments so far, and each suspect's leaf and contribution
+  struct TakenPart {
+    std::uint64_t leaf;
+    Vector contribution;
+  };
+  struct Running {  // of one running sum: increments so far, and the leaves that each suspect took part in
     std::vector<Vector> increments;
     Vector before;
     Vector scale;  // leaf_noise_scale of each
-    std::vector<std::optional<std::uint64_t>> leaf;
-    std::vector<Vector> contribution;
+    std::vector<std::vector<TakenPart>> taken;
   };
 
   Part part(const Query& query, std::uint64_t t, std::size_t suspect);

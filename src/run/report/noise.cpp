@@ -73,10 +73,11 @@ Plot::Line prefix_noise_line(const Tree& tree) {
   return line;
 }
 
-// Releases of the leaves one by one pay for one node, where this tree pays for its column norm.
+// Releases of the leaves one by one pay for one node a participation, where this tree pays for its column norm.
 Plot::Line independent_line(const Tree& tree, const Plot::Line& like) {
   Plot::Line line{"one by one", {}, false, Plot::reference};
-  const double node = std::max(1.0, tree.first_leaf) / std::sqrt(squared_sensitivity(tree));
+  const double node = std::max(1.0, tree.first_leaf) *
+                      std::sqrt(static_cast<double>(tree.participations) / squared_sensitivity(tree));
   for (const auto& [t, ignored] : like.points) line.points.emplace_back(t, node * std::sqrt(t));
   return line;
 }

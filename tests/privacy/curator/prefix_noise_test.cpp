@@ -18,6 +18,15 @@ namespace {
 
 Tree tree(Strategy strategy, std::uint64_t leaves, std::uint64_t band = 0) { return {strategy, leaves, 1, band}; }
 
+Tree with_buffers(std::uint64_t leaves, const std::vector<std::pair<double, double>>& decays_and_weights) {
+  Tree of = tree(Strategy::blt, leaves);
+  for (const auto& [decay, weight] : decays_and_weights) {
+    of.buffers.decay[of.buffers.count] = decay;
+    of.buffers.weight[of.buffers.count++] = weight;
+  }
+  return of;
+}
+
 // z_1..z_T for given draws xi(level, t), one coordinate.
 std::vector<double> prefixes(const Tree& of, const std::function<double(std::uint32_t, std::uint64_t)>& xi,
                              const std::vector<double>& scale = {}) {
@@ -90,12 +99,45 @@ TEST(PrefixNoise, FullBandIsTheSquareRoot) {
   for (std::size_t t = 0; t < 100; ++t) EXPECT_NEAR(root[t], band[t], 1e-12);
 }
 
+// The strategy times the noise of the leaves gives the draws back; without buffers the noise is the draws, and with
+// one buffer the draws less a share of those before.
+TEST(PrefixNoise, BuffersInvertTheirMatrix) {
+  const PublicStream stream(2, "prefix noise test");
+  const auto xi = [&](std::uint32_t, std::uint64_t t) { return stream.uniform(t) - 0.5; };
+  constexpr std::uint64_t n = 200;
+  const Tree of = with_buffers(n, {{0.99, 0.1}, {0.7, 0.2}, {0.2, 0.3}});
+  const auto z = prefixes(of, xi), walk = prefixes(with_buffers(n, {}), xi),
+             less = prefixes(with_buffers(n, {{0.75, 0.75}}), xi);
+  double sum = 0;
+  for (std::uint64_t t = 1; t <= n; ++t) {
+    double row = 0;
+    for (std::uint64_t s = 1; s <= t; ++s) {
+      double c = s == t ? 1 : 0;
+      for (std::size_t i = 0; i < of.buffers.count && s < t; ++i)
+        c += of.buffers.weight[i] * std::pow(of.buffers.decay[i], static_cast<double>(t - s - 1));
+      row += c * (z[s - 1] - (s > 1 ? z[s - 2] : 0));
+    }
+    EXPECT_NEAR(row, xi(0, t), 1e-13) << t;
+    sum += xi(0, t);
+    EXPECT_NEAR(walk[t - 1], sum, 1e-13) << t;
+    EXPECT_NEAR(less[t - 1] - (t > 1 ? less[t - 2] : 0), xi(0, t) - (t > 1 ? 0.75 * xi(0, t - 1) : 0), 1e-13) << t;
+  }
+}
+
+TEST(PrefixNoise, BuffersKeepARowEach) {
+  EXPECT_EQ(rows_kept(with_buffers(1 << 20, {{0.9, 0.1}, {0.5, 0.1}})), 2u);
+  EXPECT_EQ(rows_kept(with_buffers(1 << 20, {})), 0u);
+  EXPECT_TRUE(noise_can_be_kept(with_buffers(1 << 20, {{0.9, 0.1}}), 500'000'000));
+  EXPECT_FALSE(noise_can_be_kept(with_buffers(1 << 20, {{0.9, 0.1}}), 500'000'001));
+}
+
 // The squared weights of the draws are the variance that planning uses.
 TEST(PrefixNoise, VarianceIsThatOfThePlan) {
   const std::uint64_t leaves = 37;
   for (const Tree& of :
        {tree(Strategy::fenwick, leaves), tree(Strategy::full, leaves), tree(Strategy::full_honaker, leaves),
-        tree(Strategy::sqrt_toeplitz, leaves), tree(Strategy::banded, leaves, 5)}) {
+        tree(Strategy::sqrt_toeplitz, leaves), tree(Strategy::banded, leaves, 5), with_buffers(leaves, {}),
+        with_buffers(leaves, {{0.9, 0.9}}), with_buffers(leaves, {{0.98, 0.1}, {0.8, 0.2}, {0.3, 0.3}})}) {
     std::vector<double> variance(leaves, 0.0);
     for (std::uint32_t level = 0; level < 6; ++level)
       for (std::uint64_t end = 1; end <= leaves; ++end) {
@@ -104,7 +146,9 @@ TEST(PrefixNoise, VarianceIsThatOfThePlan) {
         for (std::size_t t = 0; t < leaves; ++t)
           if (of.strategy != Strategy::fenwick || level == static_cast<std::uint32_t>(std::countr_zero(end)))
             variance[t] += weight[t] * weight[t];
-        if ((of.strategy == Strategy::sqrt_toeplitz || of.strategy == Strategy::banded) && level > 0)
+        if ((of.strategy == Strategy::sqrt_toeplitz || of.strategy == Strategy::banded ||
+             of.strategy == Strategy::blt) &&
+            level > 0)
           for (std::size_t t = 0; t < leaves; ++t) {
             EXPECT_EQ(weight[t], 0);
           }

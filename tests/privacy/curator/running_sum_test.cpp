@@ -114,8 +114,9 @@ TEST(RunningSum, NoiseIsThatOfTheTree) {
 
 // Traps: noise from the public seed, and low bits of the noise that are not on the sum's grid.
 TEST(RunningSum, NoiseIsAFunctionOfTheKeyAloneAndOnTheLattice) {
-  for (const auto strategy : {Strategy::fenwick, Strategy::full_honaker, Strategy::sqrt_toeplitz}) {
+  for (const auto strategy : {Strategy::fenwick, Strategy::full_honaker, Strategy::sqrt_toeplitz, Strategy::blt}) {
     RunningSum rule = fenwick;
+    rule.buffers = {.count = 1, .decay = {0.5}, .weight = {0.5}};
     rule.strategy = strategy;
     QuerySpec one = spec(1, 50, 16, rule), other = one;
     Shuffled shuffle = order;
@@ -174,11 +175,105 @@ TEST(RunningSum, ARecordShiftsItsPathByOneSensitivityAtMost) {
   }
 }
 
+constexpr Buffers two_buffers{.count = 2, .decay = {0.9, 0.5}, .weight = {0.2, 0.3}};
+constexpr Shuffled one_run{.seed = 5, .first = 10, .batch = 10, .leaves = 8, .runs = 1};
+
+QuerySpec continued(Strategy strategy, std::uint64_t passes, std::size_t dim = 2) {
+  auto s = spec(1, dim, 8 * passes, {.strategy = strategy, .band = 3, .buffers = two_buffers, .passes = passes});
+  s.sampling = one_run;
+  return s;
+}
+
+// A record that takes part in every pass of a run shifts the queries y = C (increments) by at most the sensitivity
+// of the plan, whichever leaf it is in and however its contributions turn; in the first leaf, always along the same
+// vector, it attains that.
+TEST(RunningSum, ARecordOfSeveralPassesShiftsTheQueriesByOneSensitivityAtMost) {
+  constexpr std::uint64_t passes = 3, steps = 8 * passes;
+  for (const auto strategy : {Strategy::sqrt_toeplitz, Strategy::banded, Strategy::blt})
+    for (std::uint64_t leaf = 0; leaf < 8; ++leaf)
+      for (int turns = 0; turns < 4; ++turns) {
+        const auto contribution = [&](std::uint64_t t, float sign) -> Kernel {
+          const bool turned = t / 8 > 0 && (turns >> (t / 8 - 1) & 1);
+          const bool takes_part = t % 8 == leaf;
+          return [=](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+              if (!takes_part || rows.slot[i] != 0) continue;
+              const double clip[] = {(turned ? -sign : sign) * bound.clip, 0};
+              sum.begin(1);
+              sum.add(0, std::span<const double>(clip));
+            }
+          };
+        };
+        World plus(continued(strategy, passes)), minus(continued(strategy, passes));
+        std::vector<double> shift;  // of the prefixes, then of the leaves
+        for (std::uint64_t t = 0; t < steps; ++t)
+          shift.push_back(plus.release(t, contribution(t, 1))[0] - minus.release(t, contribution(t, -1))[0]);
+        for (std::uint64_t t = steps; t-- > 1;) shift[t] -= shift[t - 1];
+        for (std::uint64_t t = 0; t < steps; ++t)
+          EXPECT_NEAR(std::abs(shift[t]), t % 8 == leaf ? 2.0 * plus.query.bound.clip : 0, 1e-6);
+        const auto c = [&](std::uint64_t j) {
+          if (strategy == Strategy::blt && j > 0)
+            return 0.2 * std::pow(0.9, static_cast<double>(j - 1)) +
+                   0.3 * std::pow(0.5, static_cast<double>(j - 1));
+          double product = strategy == Strategy::banded && j >= 3 ? 0 : 1;
+          for (std::uint64_t i = 1; i <= j; ++i) product *= (static_cast<double>(i) - 0.5) / static_cast<double>(i);
+          return product;
+        };
+        double squared = 0;
+        for (std::uint64_t t = 0; t < steps; ++t) {
+          double row = 0;
+          for (std::uint64_t s = 0; s <= t; ++s) row += c(t - s) * shift[s];
+          squared += std::pow(row / plus.query.noise_std, 2);
+        }
+        const double mu = tree_mu(plus.query.as<RunningSum>()->tree(plus.query));
+        EXPECT_LE(std::sqrt(squared), mu) << name(strategy) << " " << leaf << " " << turns;
+        if (leaf == 0 && turns == 0) {
+          EXPECT_GT(std::sqrt(squared), 0.98 * mu) << name(strategy);
+        }
+      }
+}
+
+// Plan and ledger: a run of several passes is one event.
+TEST(RunningSum, SeveralPassesAreOneTree) {
+  World world(continued(Strategy::blt, 3));
+  Tree tree{Strategy::blt, 24, 1};
+  tree.participations = 3, tree.separation = 8, tree.buffers = two_buffers;
+  for (std::uint64_t t = 0; t < 24; ++t) world.release(t, nothing);
+  EXPECT_EQ(world.ledger->events(), (std::vector<Event>{{tree, 1}}));
+  EXPECT_EQ(world.query.events(1, 24), std::vector<Event>{});
+  auto two_runs = continued(Strategy::blt, 3);
+  two_runs.sampling = order;
+  EXPECT_THROW(Query::declare(two_runs, 0, Adjacency::replace_one, 400), BugError);
+  EXPECT_THROW(Query::declare(continued(Strategy::fenwick, 3), 0, Adjacency::replace_one, 400), PrivacyError);
+}
+
+TEST(RunningSum, SeveralPassesGoOnInTheMiddle) {
+  for (const auto strategy : {Strategy::sqrt_toeplitz, Strategy::banded, Strategy::blt}) {
+    const auto s = continued(strategy, 3);
+    std::vector<std::vector<double>> whole;
+    World left_alone(s);
+    for (std::uint64_t t = 0; t < 24; ++t) whole.push_back(left_alone.release(t, count_slots));
+    for (const std::uint64_t stop : {5u, 8u, 17u}) {
+      World world(s);
+      for (std::uint64_t t = 0; t < stop; ++t) world.release(t, count_slots);
+      Archive saved;
+      world.curator->archive(saved);
+      world.reopen();
+      Archive archive(saved.bytes());
+      world.curator->archive(archive);
+      archive.finish();
+      world.curator->resume_at(stop);
+      for (std::uint64_t t = stop; t < 24; ++t)
+        ASSERT_EQ(world.release(t, count_slots), whole[t]) << name(strategy) << " from " << stop;
+    }
+  }
+}
+
 // Trap: other noise after a restart, with a possibly different sum.
 TEST(RunningSum, GoesOnInTheMiddleOfARun) {
   for (const auto strategy :
-       {Strategy::fenwick, Strategy::full_honaker, Strategy::sqrt_toeplitz, Strategy::banded}) {
-    const auto s = spec(1.5, 2, 48, {.strategy = strategy, .band = 3, .adaptive = true});
+       {Strategy::fenwick, Strategy::full_honaker, Strategy::sqrt_toeplitz, Strategy::banded, Strategy::blt}) {
+    const auto s = spec(1.5, 2, 48, {.strategy = strategy, .band = 3, .buffers = two_buffers, .adaptive = true});
     const auto scale = [](std::uint64_t t) { return t % 8 == 0 ? 1 : 0.1 + 0.2 * static_cast<double>(t % 4); };
     std::vector<std::vector<double>> whole;
     {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
@@ -82,6 +83,50 @@ TEST(Event, ReadsTrees) {
         parsed(std::string(R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3,"matrix":)") +
                rows + "}"),
         matrix);
+}
+
+TEST(Event, ReadsBuffersAndParticipations) {
+  Tree tree{Strategy::blt, 310, 3};
+  tree.buffers = {.count = 2, .decay = {0.75, 0.5}, .weight = {0.25, 0.125}};
+  EXPECT_EQ(
+      parsed(
+          R"({"event":"tree","strategy":"blt","leaves":310,"noise_multiplier":3,"decays":[0.75,0.5],"weights":[0.25,0.125]})"),
+      (Event{tree, 1}));
+  tree.participations = 10, tree.separation = 31;
+  EXPECT_EQ(parsed(to_json({tree, 2})), (Event{tree, 2}));
+  tree.buffers = {};
+  EXPECT_EQ(
+      parsed(
+          R"({"event":"tree","strategy":"blt","leaves":310,"noise_multiplier":3,"decays":[],"weights":[],"participations":10,"separation":31})"),
+      (Event{tree, 1}));
+}
+
+// What has no proof, or would take forever.
+TEST(Event, RefusesBuffersAndParticipationsWithoutProof) {
+  const auto blt = [](const std::string& members) {
+    return refusal(R"({"event":"tree","strategy":"blt","leaves":8,"noise_multiplier":3,)" + members + "}");
+  };
+  for (const char* members :
+       {R"("decays":[0.5])", R"("decays":[0.5],"weights":[0.5,0.1])", R"("decays":[1],"weights":[0.5])",
+        R"("decays":[0],"weights":[0.5])", R"("decays":[0.5,0.5],"weights":[0.1,0.1])",
+        R"("decays":[0.5,0.6],"weights":[0.1,0.1])", R"("decays":[0.5],"weights":[0])",
+        R"("decays":[0.5],"weights":[1])", R"("decays":[0.6,0.5],"weights":[0.5,0.5])",
+        R"("decays":[0.9,0.8,0.7,0.6,0.5,0.4,0.3,0.2,0.1],"weights":[0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1])",
+        R"("decays":[],"weights":[],"participations":2)", R"("decays":[],"weights":[],"participations":0)",
+        R"("decays":[],"weights":[],"participations":2,"separation":9)",
+        R"("decays":[],"weights":[],"participations":2,"separation":4,"first_leaf":0.5)",
+        R"("decays":[],"weights":[],"participations":1048577,"separation":4)"})
+    EXPECT_NE(blt(members), "accepted") << members;
+  for (const char* strategy : {"fenwick", "full", "full_honaker"})
+    EXPECT_NE(
+        refusal(fmt::format(
+            R"({{"event":"tree","strategy":"{}","leaves":8,"noise_multiplier":3,"participations":2,"separation":4}})",
+            strategy)),
+        "accepted");
+  EXPECT_NE(
+      refusal(
+          R"({"event":"tree","strategy":"sqrt_toeplitz","leaves":2000000,"noise_multiplier":3,"participations":2,"separation":4})"),
+      "accepted");
 }
 
 TEST(Event, ReadsRunsWithHiddenIterates) {
@@ -185,6 +230,7 @@ TEST(Event, ReadsBackWhatItWrites) {
       {Tree{Strategy::sqrt_toeplitz, 1024, 3}, 5},
       {Tree{Strategy::banded, 1024, 3, 64, 2}, 5},
       {Tree{Strategy::explicit_matrix, 2, 3, 0, 1, {1, 1.0 / 3, -2}}, 5},
+      {Tree{Strategy::blt, 1024, 3, 0, 1, {}, 4, 256, {1, {1.0 / 3}, {0.1}}}, 5},
       {whole_run, 1},
       {hybrid_run, 2},
       {sampled_run, 1},

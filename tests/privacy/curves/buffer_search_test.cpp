@@ -1,0 +1,95 @@
+#include "privacy/curves/buffer_search.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+#include <gtest/gtest.h>
+#include <Eigen/Eigenvalues>
+
+#include "privacy/curves/strategy.hpp"
+
+namespace dpmpi::buffer_search_test {
+namespace {
+
+// Squared sensitivity times mean variance.
+double error(const Buffers& buffers, std::uint64_t leaves, Participations p = {}) {
+  Tree tree{Strategy::blt, leaves, 1};
+  tree.buffers = buffers;
+  if (p.count > 1) tree.participations = p.count, tree.separation = p.separation;
+  return squared_sensitivity(tree) * mean_prefix_noise_variance(tree);
+}
+
+double error(Strategy strategy, std::uint64_t leaves) {
+  const Tree tree{strategy, leaves, 1};
+  return squared_sensitivity(tree) * mean_prefix_noise_variance(tree);
+}
+
+// Of all factorisations of the prefix sums, with single participation: the least mean of tr(A X^-1) over X = C'C
+// with a diagonal of ones is (tr sqrt(V A V))^2 / n at the fixed point v = diag(sqrt(V A V)) of the dual (Denisov,
+// McMahan, Rush, Smith and Thakurta 2022), A = L'L. From below: every v of sum 1 is a lower bound.
+double least_error(Eigen::Index n) {
+  Eigen::MatrixXd L = Eigen::MatrixXd::Ones(n, n).triangularView<Eigen::Lower>();
+  const Eigen::MatrixXd A = L.transpose() * L;
+  Eigen::VectorXd v = Eigen::VectorXd::Ones(n);
+  double bound = 0;
+  for (int round = 0; round < 200; ++round) {
+    const Eigen::VectorXd root = (v / v.sum()).cwiseSqrt();
+    const Eigen::MatrixXd inner = root.asDiagonal() * A * root.asDiagonal();
+    const Eigen::MatrixXd square_root = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(inner).operatorSqrt();
+    bound = std::max(bound, square_root.trace() * square_root.trace() / static_cast<double>(n));
+    v = square_root.diagonal();
+  }
+  return bound;
+}
+
+// Toeplitz matrices do not get nearer: their late columns are shorter than their first, which pays for no privacy.
+TEST(BufferSearch, IsNearTheBestOfAllFactorisations) {
+  for (const std::uint64_t n : {4u, 16u, 64u}) {
+    const double least = std::sqrt(least_error(static_cast<Eigen::Index>(n)));
+    const double found = std::sqrt(error(best_buffers(4, n, {}), n));
+    EXPECT_GE(found, least * (1 - 1e-9)) << n;
+    EXPECT_LE(found, 1.04 * least) << n;
+  }
+}
+
+TEST(BufferSearch, HasLessErrorThanOtherStrategies) {
+  for (const std::uint64_t n : {100u, 1000u, 10000u, 100000u}) {
+    const Buffers found = best_buffers(4, n, {});
+    EXPECT_LT(error(found, n), error(Strategy::sqrt_toeplitz, n)) << n;
+    EXPECT_LT(error(found, n), error(lambda_buffer(best_lambda(n, {})), n)) << n;
+    EXPECT_LT(error(lambda_buffer(best_lambda(n, {})), n), error(Buffers{}, n)) << n;
+  }
+}
+
+TEST(BufferSearch, FindsMoreWithMoreBuffersAndStopsWhereTheyGainNothing) {
+  const Participations ten{10, 1000};
+  double before = error(Buffers{}, 10000, ten);
+  for (std::size_t most = 1; most <= 4; ++most) {
+    const Buffers found = best_buffers(most, 10000, ten);
+    EXPECT_LE(found.count, most);
+    EXPECT_LE(error(found, 10000, ten), before) << most;
+    before = error(found, 10000, ten);
+  }
+  EXPECT_LT(std::sqrt(before), 14.52);
+  EXPECT_EQ(best_buffers(4, 1, {}).count, 0u);
+  EXPECT_LT(best_buffers(5, 16, {}).count, 4u);
+}
+
+TEST(BufferSearch, TheBestLambdaIsAMinimum) {
+  for (const auto& [n, p] : {std::pair{50u, Participations{}}, {2000u, {}}, {3100u, {10, 310}}}) {
+    const double found = best_lambda(n, p), rest = 1 - found, least = error(lambda_buffer(found), n, p);
+    for (const double factor : {0.8, 1.25}) EXPECT_GT(error(lambda_buffer(1 - factor * rest), n, p), least) << n;
+  }
+}
+
+// Plan and ledger name these numbers: they must not depend on the machine or the compiler's optimisation.
+TEST(BufferSearch, HasTheSameBitsEverywhere) {
+  const Buffers found = best_buffers(2, 1000, {});
+  ASSERT_EQ(found.count, 2u);
+  EXPECT_EQ(found.decay[0], 0x1.fe099a899e7f7p-1);
+  EXPECT_EQ(found.weight[1], 0x1.52d3d0df3889ap-2);
+  EXPECT_EQ(best_lambda(1000, {}), 0x1.e99915afc7118p-1);
+}
+
+}  // namespace
+}  // namespace dpmpi::buffer_search_test
