@@ -121,6 +121,22 @@ void print_memory(const Footprint& footprint) {
              footprint.ranks * 1e-9, footprint.root * 1e-9, footprint.what);
 }
 
+void print_alternatives(const std::vector<NoiseAlternative>& all) {
+  if (all.empty()) return;
+  fmt::print(
+      "\nnoise in the sum of all gradients so far, at the same promise (root mean square over the steps, in "
+      "clips over mu), and what the root keeps for it, in rows of a number a parameter:\n");
+  for (const auto& [settings, error, rows, taken] : all)
+    fmt::print("  {:<32} {:>10.4g} {:>10}{}\n", settings, error, rows, taken ? "  taken" : "");
+}
+
+Json alternatives_json(const std::vector<NoiseAlternative>& all) {
+  Json list = Json::array();
+  for (const auto& [settings, error, rows, taken] : all)
+    list.push_back({{"settings", settings}, {"error", error}, {"rows", rows}, {"taken", taken}});
+  return list;
+}
+
 struct PlanRequest {
   std::string config;
   std::vector<std::string> overrides, searches;
@@ -146,12 +162,15 @@ int show_plan(const Communicator& comm, const PlanRequest& typed) {
     out["predicted"] = predicted(plan, cost, machine, typed.ranks);
     if (footprint.ranks + footprint.root > 0)
       out["memory"] = {{"ranks_bytes", footprint.ranks}, {"root_bytes", footprint.root}};
+    if (const auto all = plan.method->noise_alternatives(); !all.empty())
+      out["noise_alternatives"] = alternatives_json(all);
     fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
     print_settings(config, planned.facts, plan, comm.size(), stdout);
     print_promise(plan, config);
     print_cost(plan, cost, machine, typed.ranks);
     print_memory(footprint);
+    print_alternatives(plan.method->noise_alternatives());
     if (const auto text = plan.method->notes(plan.queries); !text.empty()) fmt::print("\n{}", text);
   }
   return printed();

@@ -14,6 +14,7 @@
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "method/clipped_records.hpp"
+#include "method/correlated_noise.hpp"
 #include "method/method.hpp"
 #include "method/sgd/following_clip.hpp"
 #include "method/sgd/optimizer.hpp"
@@ -24,25 +25,20 @@ namespace dpmpi {
 namespace {
 
 struct DpFtrlSettings final : MethodSettings {
-  std::int64_t batch = 256, passes = 1, restarts = 1, band = 64, seed = 1;
+  std::int64_t batch = 256, passes = 1, restarts = 1, seed = 1;
   FollowingClipSettings clip;
-  Strategy strategy = Strategy::full_honaker;
+  CorrelatedNoiseSettings noise;
   OptimizerSettings optimizer;
 
   void declare(Options& options) override {
     options.add("batch", batch, "records of a step", Range::closed(1, 0x1p31))
-        .add("passes", passes, "passes over the data; each starts a new tree", Range::closed(1, 0x1p31))
+        .add("passes", passes, "passes over the data", Range::closed(1, 0x1p31))
         .add("restarts", restarts, "trees of a pass: each starts from the point where the last one ended",
              Range::closed(1, 0x1p31));
     clip.declare(options);
-    options
-        .add_words("strategy", strategy, "correlation of the noise of prefix sums",
-                   {{"fenwick", Strategy::fenwick},
-                    {"full_honaker", Strategy::full_honaker},
-                    {"sqrt_toeplitz", Strategy::sqrt_toeplitz},
-                    {"banded", Strategy::banded}})
-        .add("band", band, "diagonals of strategy = banded", Range::at_least(1))
-        .add("seed", seed, "public seed of start point and shuffle", Range::at_least(0));
+    noise.declare(options);
+    noise.declare_participation(options);
+    options.add("seed", seed, "public seed of start point and shuffle", Range::at_least(0));
     optimizer.declare(options);
   }
   void validate(std::vector<std::string>& problems) const override {
@@ -65,13 +61,14 @@ class DpFtrlPlan final : public MethodPlan {
     require_gradients(*facts.objective, "dp-ftrl");
     settings.clip.require_norms(*facts.objective);
     steps = leaves_ * whole(settings.restarts) * whole(settings.passes);
+    running_ = settings.noise.settled(sums());
+    running_.adaptive = settings.clip.follows();
+    running_.votes = settings.clip.votes();
   }
 
   // A record is part of one leaf of a pass.
   std::vector<QuerySpec> queries(double noise_multiplier) const override {
     const std::uint64_t batch = whole(settings_.batch), restarts = whole(settings_.restarts);
-    const std::uint64_t band =
-        settings_.strategy == Strategy::banded ? std::min(whole(settings_.band), leaves_) : 0;
     return {{.name = "gradient",
              .dim = settings_.clip.coordinates(facts_.objective->dim()),
              .sampling = Shuffled{whole(settings_.seed), batch, batch, leaves_, restarts},
@@ -79,10 +76,7 @@ class DpFtrlPlan final : public MethodPlan {
              .slack = offered(facts_.objective->gradients()).gradient_slack(),
              .noise_multiplier = noise_multiplier,
              .steps = steps,
-             .kind = RunningSum{.strategy = settings_.strategy,
-                                .band = band,
-                                .adaptive = settings_.clip.follows(),
-                                .votes = settings_.clip.votes()}}};
+             .kind = running_}};
   }
 
   // B: records of a step, C: clip, z: noise of a node over the sensitivity of a leaf, sigma: its std in the sum,
@@ -94,13 +88,16 @@ class DpFtrlPlan final : public MethodPlan {
     Derived all{{"B", static_cast<double>(settings_.batch)},
                 {"leaves", static_cast<double>(leaves_)},
                 {"restarts", static_cast<double>(settings_.restarts)},
-                {"passes", passes}};
+                {"passes", passes},
+                {"passes_of_a_tree", real(running_.passes)}};
     for (auto& quantity : settings_.clip.report_quantities(gradient)) all.push_back(std::move(quantity));
     all.insert(all.end(), {{"mean_prefix_variance", prefix_variance(gradient)},
-                           {"mu", z > 0 ? std::sqrt(passes) * tree_mu(tree) : 0},
+                           {"mu", z > 0 ? std::sqrt(passes / real(running_.passes)) * tree_mu(tree) : 0},
                            {"eta", optimizer(gradient).rate}});
     return all;
   }
+
+  std::vector<NoiseAlternative> noise_alternatives() const override { return settings_.noise.alternatives(sums()); }
 
   std::string contradiction(const std::vector<Measure>& earlier, const std::vector<Measure>& later,
                             std::uint64_t between) const override {
@@ -109,13 +106,17 @@ class DpFtrlPlan final : public MethodPlan {
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
+  SumsOfRun sums() const {
+    return {leaves_, whole(settings_.restarts), whole(settings_.passes),
+            settings_.clip.coordinates(facts_.objective->dim())};
+  }
   static double prefix_variance(const Query& gradient) {
     return gradient.is_private() ? mean_prefix_noise_variance(gradient.as<RunningSum>()->tree(gradient)) : 0;
   }
   // Every tree leaves the noise of a whole prefix in the iterate; if the clip follows, about that of a constant
   // one.
   OptimizerSettings optimizer(const Query& gradient) const {
-    const double trees = real(whole(settings_.restarts)) * real(whole(settings_.passes));
+    const double trees = real(whole(settings_.restarts)) * real(whole(settings_.passes)) / real(running_.passes);
     const double noise = std::sqrt(trees * prefix_variance(gradient)) * gradient.noise_std;
     const double unit = settings_.clip.unit(settings_.clip.highest());
     return settings_.optimizer.settled({real(steps), settings_.clip.highest() / unit,
@@ -125,7 +126,8 @@ class DpFtrlPlan final : public MethodPlan {
 
   DpFtrlSettings settings_;
   PublicFacts facts_;
-  std::uint64_t leaves_ = 0;  ///< steps of a tree
+  std::uint64_t leaves_ = 0;  ///< steps of a tree, or of a pass of one that continues
+  RunningSum running_;
 };
 
 class DpFtrl final : public Algorithm {

@@ -36,13 +36,8 @@ void ZoO2ncSettings::declare(Options& options) {
       .add("kappa", kappa, "bound kappa L 2 D / delta on a record's difference (0: by the directions)",
            Range::closed(0, 1e20))
       .add("adaptive_clip", adaptive_clip,
-           "bound differences by the distance that was travelled, with the noise to match")
-      .add_words("strategy", strategy, "correlation of the noise of running sums",
-                 {{"fenwick", Strategy::fenwick},
-                  {"full_honaker", Strategy::full_honaker},
-                  {"sqrt_toeplitz", Strategy::sqrt_toeplitz},
-                  {"banded", Strategy::banded}})
-      .add("band", band, "diagonals of strategy = banded", Range::at_least(1));
+           "bound differences by the distance that was travelled, with the noise to match");
+  noise.declare(options);
 }
 
 void ZoO2ncSettings::validate(std::vector<std::string>& problems) const {
@@ -166,10 +161,10 @@ RunningSum running_sum(const ZoO2ncSettings& settings, const ZoDesign& d) {
     throw ConfigError(
         fmt::format("method.adaptive_clip needs first_batch >= {:.0f}: leaf 1 may weigh no more than a difference",
                     std::ceil(ratio * real(d.shape.first_batch))));
-  return {.strategy = settings.strategy,
-          .band = settings.strategy == Strategy::banded ? std::min(whole(settings.band), d.leaves) : 0,
-          .first_clip = adaptive ? std::min(ratio, 1.0) : ratio,
-          .adaptive = adaptive};
+  RunningSum running = settings.noise.settled({.leaves = d.leaves, .dim = static_cast<std::size_t>(d.problem.dim)});
+  running.first_clip = adaptive ? std::min(ratio, 1.0) : ratio;
+  running.adaptive = adaptive;
+  return running;
 }
 
 }  // namespace
@@ -207,7 +202,8 @@ ZoDesign design_zo_o2nc(const ZoO2ncSettings& settings, const PublicFacts& facts
   d.C_1 = d.estimator.gradient_clip;
   d.C_d = d.estimator.kappa * outer.lipschitz * 2 * d.D / outer.radius;
   d.running = running_sum(settings, d);
-  d.tree = {d.running.strategy, d.leaves, 1, d.running.band, d.running.adaptive ? 1 : d.running.first_clip};
+  d.tree = tree_of(d.running, d.leaves);
+  d.tree.first_leaf = d.running.adaptive ? 1 : d.running.first_clip;
   d.node_multiplier = std::sqrt(squared_sensitivity(d.tree)) * std::sqrt(real(d.passes));
   return d;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/options.hpp"
+#include "method/correlated_noise.hpp"
 #include "method/method.hpp"
 #include "method/zeroth_order/planner.hpp"
 #include "method/zeroth_order/settings.hpp"
@@ -19,11 +20,11 @@ namespace dpmpi {
 
 struct ZoO2ncSettings final : MethodSettings {
   ZoSettings outer;  ///< of the outer loop
-  std::int64_t batch = 0, first_batch = 0, restart = 0, count = 0, block = 32, band = 64;
+  std::int64_t batch = 0, first_batch = 0, restart = 0, count = 0, block = 32;
   double slope_clip = 0, gradient_clip = 0, kappa = 0;
   bool automatic = false, skip_last = false, centre = false, fast = true, adaptive_clip = false;
   DirectionScheme scheme = DirectionScheme::haar;
-  Strategy strategy = Strategy::fenwick;
+  CorrelatedNoiseSettings noise{.strategy = CorrelatedNoiseSettings::Choice::fenwick};
 
   void declare(Options& options) override;
   void validate(std::vector<std::string>& problems) const override;

@@ -79,5 +79,41 @@ TEST(DpFtrl, APassIsOneTree) {
   EXPECT_THROW(trial({{"batch", "331"}}, 1, test::random_shard(shape, 2)), ConfigError);
 }
 
+TEST(DpFtrl, SeveralPassesCanBeOneTree) {
+  auto one = trial({{"batch", "10"}, {"passes", "3"}, {"strategy", "blt"}, {"participation", "continue"}}, 4,
+                   test::random_shard(shape, 2));
+  EXPECT_EQ(one.steps, 99u);
+  one.run();
+  const auto events = one.ledger->events();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].count, 1u);
+  const auto& tree = std::get<Tree>(events[0].mechanism);
+  EXPECT_EQ(tree.leaves, 99u);
+  EXPECT_EQ(tree.participations, 3u);
+  EXPECT_EQ(tree.separation, 33u);
+  EXPECT_GE(tree.buffers.count, 1u);
+  EXPECT_NEAR(one.derived("mu"), tree_mu(tree), 1e-12);
+  for (const auto& wrong : {Options{{"strategy", "fenwick"}}, Options{{"strategy", "blt"}, {"restarts", "2"}}}) {
+    Options options{{"batch", "10"}, {"passes", "3"}, {"participation", "continue"}};
+    options.insert(wrong.begin(), wrong.end());
+    EXPECT_THROW(trial(options, 4, test::random_shard(shape, 2)), ConfigError);
+  }
+}
+
+// Nearly without noise a tree that continues makes the steps of trees that restart: in every pass the same batches.
+TEST(DpFtrl, ContinuingChangesNothingButTheNoise) {
+  const Options same{{"batch", "10"}, {"passes", "2"}, {"strategy", "identity"}};
+  Options continued = same;
+  continued["participation"] = "continue";
+  const auto end = [](const Options& options) {
+    auto run = trial(options, 1e-9, test::random_shard(shape, 2));
+    run.run();
+    const auto x = run.iterate();
+    return std::vector<double>(x.begin(), x.end());
+  };
+  const auto restarted = end(same), went_on = end(continued);
+  for (std::size_t j = 0; j < 7; ++j) EXPECT_NEAR(restarted[j], went_on[j], 1e-4);
+}
+
 }  // namespace
 }  // namespace dpmpi::dp_ftrl_test

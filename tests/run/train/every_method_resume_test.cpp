@@ -76,6 +76,9 @@ std::vector<Case> cases() {
   all.push_back(with(short_run("zo-o2nc"), {"method.restart=4", "method.passes=2", "method.directions=iid"}));
   all.push_back(with(short_run("zo-naive"), {"method.passes=2", "method.output=stationarity"}));
   all.push_back(with(short_run("dp-ftrl"), {"method.momentum=0.9"}));
+  for (const char* strategy : {"sqrt_toeplitz", "blt", "lambda", "identity"})
+    all.push_back(with(short_run("dp-ftrl"), {"method.passes=3", "method.participation=continue",
+                                              fmt::format("method.strategy={}", strategy)}));
   for (const char* name : {"dp-sgd", "dp-ftrl"})
     all.push_back(with(short_run(name), {"method.clip_quantile=0.5", "method.clip_rate=1"}));
   all.push_back(with(short_run("gibo"), {"method.step=adagrad", "method.center=per_sample"}));

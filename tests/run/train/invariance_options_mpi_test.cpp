@@ -61,12 +61,24 @@ TEST_F(Invariance, WeightsAndExposures) {
 TEST_F(Invariance, EveryRunningSum) {
   for (const char* more :
        {"method.strategy=full_honaker", "method.strategy=sqrt_toeplitz", "method.strategy=banded",
-        "method.adaptive_clip=true", "method.restart=4", "method.skip_last=true", "method.passes=2",
-        "method.directions=iid", "method.fast=false", "objective.l2=0.1", "privacy.adjacency=replace_one"}) {
+        "method.strategy=blt", "method.strategy=lambda", "method.strategy=auto", "method.adaptive_clip=true",
+        "method.restart=4", "method.skip_last=true", "method.passes=2", "method.directions=iid",
+        "method.fast=false", "objective.l2=0.1", "privacy.adjacency=replace_one"}) {
     Settings settings = needs("absolute", Storage::dense_f32);
     for (const auto& option : options_of("zo-o2nc", "absolute")) settings.push_back(option);
     settings.insert(settings.end(), {"method.name=zo-o2nc", "objective.name=absolute", "method.band=3", more});
     expect_same_at_all_sizes(settings, more);
+  }
+}
+
+// Noise that continues over the passes of dp-ftrl.
+TEST_F(Invariance, EveryNoiseThatContinues) {
+  for (const char* strategy : {"sqrt_toeplitz", "banded", "blt", "lambda", "identity", "auto"}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    for (const auto& option : options_of("dp-ftrl", "logistic")) settings.push_back(option);
+    settings.insert(settings.end(), {"method.name=dp-ftrl", "objective.name=logistic", "method.passes=3",
+                                     "method.participation=continue", fmt::format("method.strategy={}", strategy)});
+    expect_same({1, 2, 3, 5, 8}, settings, strategy);
   }
 }
 
