@@ -37,8 +37,9 @@ struct ClippedGdSettings final : MethodSettings {
     descent.validate(problems);
   }
   std::string describe_releases() const override {
-    return clip.is_private() ? "the model, every iterate and the choice of the clip"
-                             : MethodSettings::describe_releases();
+    return clip.is_private()            ? "the model, every iterate and the choice of the clip"
+           : clip.following().follows() ? "the model, every iterate and every clip"
+                                        : MethodSettings::describe_releases();
   }
   std::unique_ptr<const MethodPlan> plan(const PublicFacts& facts) const override;
 };
@@ -55,13 +56,13 @@ class ClippedGdPlan final : public MethodPlan {
   std::vector<QuerySpec> queries(double noise_multiplier) const override {
     const ClipRule& clip = settings_.clip;
     std::vector<QuerySpec> all{{.name = "gradient",
-                                .dim = facts_.objective->dim(),
+                                .dim = clip.following().coordinates(facts_.objective->dim()),
                                 .sampling = rule_,
-                                .bound = {clip.largest()},
+                                .bound = bound(),
                                 .slack = offered(facts_.objective->gradients()).gradient_slack(),
                                 .noise_multiplier = noise_multiplier,
                                 .steps = steps,
-                                .kind = Sum{clip.smallest_scale()}}};
+                                .kind = Sum{clip.smallest_scale(), clip.following().votes()}}};
     if (clip.is_private()) all.push_back(clip.query(training(noise_multiplier)));
     return all;
   }
@@ -74,6 +75,10 @@ class ClippedGdPlan final : public MethodPlan {
     const auto spent = training(gradient.noise_multiplier);
     const double m = expected_batch(gradient.sampling, gradient.records), sigma = gradient.noise_std / m;
     Derived all{{"T", spent.steps}, {"m", m}, {"q", spent.share}, {"mu", clip.total_mu(spent)}};
+    if (clip.following().follows()) {
+      for (auto& quantity : clip.following().report_quantities(gradient)) all.push_back(std::move(quantity));
+      return all;
+    }
     if (!clip.is_private()) {
       all.insert(all.end(), {{"C", clip.largest()}, {"sigma", sigma}, {"clip", "public constant"}});
       return all;
@@ -91,9 +96,19 @@ class ClippedGdPlan final : public MethodPlan {
     return descent_advice(facts_, settings_.clip.total_mu(spent)) + settings_.clip.notes(facts_, spent);
   }
 
+  std::string contradiction(const std::vector<Measure>& earlier, const std::vector<Measure>& later,
+                            std::uint64_t between) const override {
+    return settings_.clip.following().contradiction(earlier, later, between);
+  }
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
+  // With votes, of gradient and vote together.
+  L2Bound bound() const {
+    const ClipRule& clip = settings_.clip;
+    return clip.is_private() ? L2Bound{clip.largest()} : clip.following().bound(Clipping::flat);
+  }
+
   void check() const {
     Problems problems;
     check_gradients(*facts_.objective, "clipped-gd", problems);
@@ -123,32 +138,42 @@ class ClippedGd final : public Algorithm {
         choice_(settings.clip.is_private() ? queries.at(1) : Query{}),
         divisor_(expected_batch(gradient_.sampling, gradient_.records)),
         clip_(settings.clip, clipped_at_first),
+        following_(settings.clip.following(), divisor_),
+        follows_(settings.clip.following().follows()),
         descent_(settings.descent, start_point(objective, whole(settings.seed)), gradient_.steps) {}
 
   void step(Curator& curator, std::uint64_t t) override {
     if (t == 0) clip_.choose(curator, choice_, objective_, descent_.point());
     const Batch batch = curator.draw(gradient_, t);
-    auto total = curator.sum(gradient_, batch, clipped_gradients(objective_, descent_.point()), clip_.scale());
+    auto total = curator.sum(gradient_, batch, clipped_gradients(objective_, descent_.point()), scale());
     const auto noisy = curator.release(std::move(total));
-    descent_.update(objective_, noisy, 1 / divisor_, t);
+    descent_.update(objective_, noisy.first(objective_.dim()), 1 / divisor_, t, following_.unit());
+    following_.follow(noisy.back());
   }
 
   std::span<const float> iterate() override { return descent_.published(); }
   SizesOverClip sizes_over_clip() override {
     if (!clip_.known()) return {};
-    return sizes_of_gradients(objective_, descent_.point(), {gradient_.bound.clip * clip_.scale()});
+    const double clip = follows_ ? following_.clip() : gradient_.bound.clip * clip_.scale();
+    return sizes_of_gradients(objective_, descent_.point(), {clip});
   }
-  std::span<const std::byte> replicated() override { return std::as_bytes(descent_.point()); }
+  std::vector<Measure> measures() const override { return following_.measures(); }
+  std::span<const std::byte> replicated() override { return following_.beside(descent_.point()); }
   void archive(Archive& archive) override {
     clip_.archive(archive);
     descent_.archive(archive);
+    following_.archive(archive);
   }
 
  private:
+  double scale() const { return follows_ ? following_.scale() : clip_.scale(); }
+
   Objective& objective_;
   Query gradient_, choice_;
   double divisor_;
   ChosenClip clip_;
+  FollowingClip following_;
+  bool follows_;
   ProximalDescent descent_;
 };
 

@@ -50,14 +50,14 @@ ProximalDescent::ProximalDescent(const ProximalSettings& settings, std::span<con
     domain_center_[j] = (domain.centre.empty() ? 0 : domain.centre[j]) - double{center[j]};
 }
 
-double ProximalDescent::step_size(std::uint64_t t) const {
-  return std::min(settings_.rate > 0 ? settings_.rate : infinity,
+double ProximalDescent::step_size(std::uint64_t t, double unit) const {
+  return std::min(settings_.rate > 0 ? settings_.rate / unit : infinity,
                   settings_.lambda > 0 ? 4 / (settings_.lambda * (static_cast<double>(t) + 1)) : infinity);
 }
 
-void ProximalDescent::update(std::span<const float> gradient, double scale, std::uint64_t t) {
+void ProximalDescent::update(std::span<const float> gradient, double scale, std::uint64_t t, double unit) {
   if (averages(Average::weighted)) average(static_cast<double>(t) + 4);
-  const double eta = step_size(t), shrink = 1 / (1 + eta * settings_.lambda);
+  const double eta = step_size(t, unit), shrink = 1 / (1 + eta * settings_.lambda);
   for (std::size_t j = 0; j < z_.size(); ++j) z_[j] = (z_[j] - eta * (scale * gradient[j])) * shrink;
   project_displacement();
   for (std::size_t j = 0; j < z_.size(); ++j) x_[j] = static_cast<float>(center_[j] + z_[j]);
@@ -67,13 +67,13 @@ void ProximalDescent::update(std::span<const float> gradient, double scale, std:
 }
 
 void ProximalDescent::update(const Objective& objective, std::span<const float> gradient, double scale,
-                             std::uint64_t t) {
-  if (objective.l2 == 0) return update(gradient, scale, t);
+                             std::uint64_t t, double unit) {
+  if (objective.l2 == 0) return update(gradient, scale, t, unit);
   regularised_.resize(gradient.size());
   const auto factor = static_cast<float>(scale);
   for (std::size_t j = 0; j < gradient.size(); ++j) regularised_[j] = factor * gradient[j];
   objective.add_regularizer_gradient(x_, regularised_);
-  update(regularised_, 1, t);
+  update(regularised_, 1, t, unit);
 }
 
 void ProximalDescent::project_displacement() {

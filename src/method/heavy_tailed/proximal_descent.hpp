@@ -33,17 +33,19 @@ class ProximalDescent {
   ProximalDescent(const ProximalSettings& settings, std::span<const float> center, std::uint64_t steps,
                   const Ball& domain);
   /// z <- Pi((z - eta_t scale gradient) / (1 + eta_t lambda)) for t = 0, 1, ...
-  void update(std::span<const float> gradient, double scale, std::uint64_t t);
+  /// `unit`: of length, by which the rate is divided (a clip that follows the norms).
+  void update(std::span<const float> gradient, double scale, std::uint64_t t, double unit = 1);
   /// The same with the gradient of the objective's public regulariser added, which is neither clipped nor noised.
-  void update(const Objective& objective, std::span<const float> gradient, double scale, std::uint64_t t);
+  void update(const Objective& objective, std::span<const float> gradient, double scale, std::uint64_t t,
+              double unit = 1);
 
   std::span<const float> point() const { return x_; }  ///< where the next gradient is taken
   /// x_0 before the first step, then by the average: the mean of x_0 .. x_t with weights 4 .. t + 4 (`weighted`),
   /// that of the iterates of the second half (`suffix`), or the newest iterate (`none`).
   std::span<const float> published() const { return published_; }
 
-  /// min(rate, 4 / (lambda (t + 1))), where 0 means that there is no such bound.
-  double step_size(std::uint64_t t) const;
+  /// min(rate / unit, 4 / (lambda (t + 1))), where 0 means that there is no such bound.
+  double step_size(std::uint64_t t, double unit = 1) const;
   void archive(Archive& archive);
 
  private:

@@ -23,15 +23,30 @@ void ClipRule::declare(Options& options) {
           "the bound C on the norm of one record's gradient: such that about clip_records sqrt(d / rho) records "
           "are clipped, or half of them, both by a private choice before the first step; or the constant method.clip",
           {{"count", Rule::count}, {"median", Rule::median}, {"fixed", Rule::fixed}})
-      .add("clip", clip_, "the constant of clip_rule = fixed, which must not come from the data",
-           Range::non_negative())
+      .add(
+          "clip", clip_,
+          "the constant of clip_rule = fixed, which must not come from the data; with clip_quantile, of the first step",
+          Range::non_negative())
+      .add("clip_quantile", quantile_,
+           "with clip_rule = fixed: share of records whose gradients are to be within the clip, which then follows "
+           "their norms (0: it stays)",
+           {0, 1, false, true})
+      .add("clip_rate", rate_,
+           "how fast the clip follows: a step changes its logarithm by this times the error of that share, at most",
+           {0, 1, true, false})
+      .add("clip_range", range_, "the clip stays between method.clip over this and method.clip times this",
+           Range::closed(1, 1e4))
       .add(
           "clip_lowest", lowest_,
           "smallest clip that a private choice can make, a public constant; the largest is 1.25^48 = 44842 times that",
           Range::closed(1e-20, 1e20))
       .add("clip_records", records_, "kappa of clip_rule = count", Range::positive())
-      .add("clip_share", share_, "share of mu^2 that a private choice spends", {1e-9, 1, false, true});
+      .add("clip_share", share_,
+           "share of mu^2 that a private choice spends, or counting the records within a clip that follows",
+           {1e-9, 1, false, true});
 }
+
+FollowingClipSettings ClipRule::following() const { return {clip_, quantile_, rate_, range_, share_}; }
 
 void ClipRule::validate(std::vector<std::string>& problems) const {
   if (!is_private() && clip_ == 0)
@@ -41,11 +56,23 @@ void ClipRule::validate(std::vector<std::string>& problems) const {
     problems.push_back(fmt::format(
         "method.clip = {} is the constant of method.clip_rule = fixed, and {} chooses privately: it must be 0",
         clip_, name()));
+  if (is_private() && quantile_ > 0)
+    problems.push_back(fmt::format(
+        "method.clip_quantile moves the clip from step to step, and method.clip_rule = {} chooses one before the first: "
+        "set method.clip_rule = fixed, and method.clip to where it begins",
+        name()));
+  if (quantile_ > 0 && !(share_ >= 1e-6 && share_ < 0.5))
+    problems.push_back(fmt::format(
+        "method.clip_share = {}: with method.clip_quantile it must be at least 1e-06 and below 0.5", share_));
 }
 
 double ClipRule::Training::mu() const { return share * std::sqrt(steps) / noise_multiplier; }
 
 void ClipRule::check(const Objective& objective, std::vector<std::string>& problems) const {
+  if (!objective.norms() && quantile_ > 0)
+    problems.push_back(fmt::format(
+        "method.clip_quantile = {} goes by the norms of gradients, which this objective.name does not know: it must be 0",
+        quantile_));
   if (is_private() && !objective.norms())
     problems.push_back(fmt::format(
         "method.clip_rule = {} goes by the norms of gradients, which this objective.name does not know: "
@@ -76,6 +103,7 @@ double ClipRule::target_error(const PublicFacts& facts, const Training& training
 
 std::string ClipRule::notes(const PublicFacts& facts, const Training& training) const {
   const double count = target(facts, training);
+  if (quantile_ > 0) return "";
   if (!is_private())
     return fmt::format("a public clip is near the best where about {:.4g} records are beyond it\n", count);
   const double error = target_error(facts, training);

@@ -1,5 +1,6 @@
 #pragma once
-// How a method comes to its clip: a public constant, or a private choice from the norms of the first gradients.
+// How a method comes to its clip: a public constant, from which it may follow the norms, or a private choice from
+// the norms of the first gradients.
 
 #include <cstdint>
 #include <span>
@@ -9,6 +10,7 @@
 #include "core/files/archive.hpp"
 #include "core/options.hpp"
 #include "method/method.hpp"
+#include "method/sgd/following_clip.hpp"
 #include "privacy/curator/clip_selection.hpp"
 
 namespace dpmpi {
@@ -23,9 +25,11 @@ class ClipRule {
   bool is_private() const { return rule_ != Rule::fixed; }
   bool is_median() const { return rule_ == Rule::median; }
   /// The clip, or the largest one that can be chosen: the bound of the gradient query.
-  double largest() const { return is_private() ? grid().highest() : clip_; }
+  double largest() const { return is_private() ? grid().highest() : following().highest(); }
   /// The smallest one over it.
-  double smallest_scale() const { return is_private() ? grid().clip(0) / largest() : 1; }
+  double smallest_scale() const { return is_private() ? grid().clip(0) / largest() : following().smallest_scale(); }
+  /// What follows the norms from the constant on; of a private choice nothing does.
+  FollowingClipSettings following() const;
 
   /// What the rule goes by: the gradient query's T releases, its share q of the records in a step and its noise
   /// multiplier z. In terms of Gaussian differential privacy these have mu = q sqrt(T) / z (for q < 1 about).
@@ -57,6 +61,7 @@ class ClipRule {
 
   Rule rule_ = Rule::count;
   double clip_ = 0, lowest_ = 0.01, records_ = 32, share_ = 0.05;
+  double quantile_ = 0, rate_ = 0.2, range_ = 100;
 };
 
 /// The clip of a run: the largest one until it is chosen.

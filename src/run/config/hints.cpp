@@ -119,6 +119,10 @@ std::string hint_for(const std::string& key, const std::vector<std::string>& kno
   std::vector<std::string> hints;
   if (!meant.empty()) hints.push_back(fmt::format("did you mean {}?", meant));
   if (!having.empty()) hints.push_back(fmt::format("it is an option of {}", fmt::join(having, ", ")));
+  if (key == "method.clip_quantile" && is_among(known, "method.dual_rate"))
+    hints.emplace_back(
+        "a step of a min-max method clips both sides, or differences, and a count of the records within one clip is not "
+        "charged for there");
   return fmt::format("{}", fmt::join(hints, "; "));
 }
 

@@ -216,10 +216,97 @@ TEST(ClippedGd, TakesNoClipFromTheDataButPrivately) {
   EXPECT_EQ(problems({{"method.clip_rule", {"quantile", "test"}}}), 1u);
   EXPECT_EQ(problems({{"method.clip_rule", {"fixed", "test"}}}), 1u);
   EXPECT_EQ(problems({{"method.clip", {"2", "test"}}}), 1u) << "a constant beside a private choice";
-  EXPECT_EQ(problems({{"method.clip_quantile", {"0.9", "test"}}}), 1u);
+  EXPECT_EQ(problems({{"method.clip_quantile", {"0.9", "test"}}}), 1u) << "it is chosen before the first step";
+  EXPECT_EQ(problems({{"method.clip_quantile", {"0.9", "test"}},
+                      {"method.clip_rule", {"fixed", "test"}},
+                      {"method.clip", {"1", "test"}}}),
+            0u);
+  EXPECT_EQ(problems({{"method.clip_quantile", {"0.9", "test"}},
+                      {"method.clip_rule", {"fixed", "test"}},
+                      {"method.clip", {"1", "test"}},
+                      {"method.clip_share", {"0.7", "test"}}}),
+            1u);
   EXPECT_EQ(problems({{"method.clip_lowest", {"1e-300", "test"}}, {"method.clip_share", {"1e-300", "test"}}}), 2u);
   // An objective that does not know its norms.
   EXPECT_THROW(Trial("clipped-gd", {}, 1.0, std::make_unique<test::BlackBox>(1, nullptr), values({1})),
+               ConfigError);
+}
+
+double measure(const Trial& of, const std::string& name) {
+  for (const Measure& m : of.algorithm->measures())
+    if (m.name == name) return m.value;
+  ADD_FAILURE() << "no measure " << name;
+  return 0;
+}
+
+const Options follows{{"clip_rule", "fixed"}, {"clip_quantile", "0.5"}, {"average", "none"}, {"clip_share", "0.1"}};
+
+// Full batches without noise: each step and clip again, in double. The records 1, 2, ..., 300 are the gradients.
+TEST(ClippedGd, StepsOfAClipThatFollowsAreInItsUnits) {
+  Trial trial("clipped-gd",
+              test::with(follows, {{"steps", "8"}, {"clip", "40"}, {"rate", "0.3"}, {"clip_rate", "0.8"}}), 0.0,
+              linear(1), values(ladder(300)));
+  double x = 0, clip = 40;
+  for (int t = 0; t < 8; ++t) {
+    double sum = 0, within = 0;
+    for (const float s : ladder(300))
+      sum += std::min(clip, std::abs(double{s})) * (s < 0 ? -1 : 1), within += std::abs(double{s}) <= clip;
+    x -= 0.3 / clip * sum / 300;
+    clip *= std::exp(0.8 * (0.5 - within / 300));
+    trial.run(1);
+    EXPECT_NEAR(trial.iterate()[0], x, 2e-3 * std::abs(x)) << "step " << t;
+    EXPECT_NEAR(measure(trial, "clip"), clip, 5e-3 * clip) << "step " << t;
+  }
+}
+
+// From far above and far below, with noise; and the ledger has the events of the plan, and of a clip that stays.
+TEST(ClippedGd, AClipThatFollowsComesToTheQuantileForTheEventsOfOneThatStays) {
+  std::vector<float> x = ladder(300);
+  for (float& s : x) s = std::abs(s);
+  std::ranges::sort(x);
+  for (const char* start : {"1e4", "1"})
+    for (const char* sampling : {"full", "poisson"}) {
+      const Options options{{"steps", "150"}, {"sampling", sampling}, {"batch", "200"}, {"rate", "1e-6"}};
+      Options begins = test::with(follows, options);
+      begins["clip"] = start, begins["clip_range"] = "1e4", begins["clip_rate"] = "0.6";
+      Trial trial("clipped-gd", begins, 0.5, linear(1), values(ladder(300)));
+      trial.run();
+      const double clip = measure(trial, "clip");
+      const auto within = std::ranges::upper_bound(x, static_cast<float>(clip)) - x.begin();
+      EXPECT_NEAR(static_cast<double>(within) / 300, 0.5, 0.12) << start << " " << sampling;
+      Options stays = options;
+      stays["clip_rule"] = "fixed", stays["clip"] = "1";
+      Trial other("clipped-gd", stays, 0.5, linear(1), values(ladder(300)));
+      other.run();
+      EXPECT_TRUE(same_events(trial.ledger->events(), events_of_all(trial.queries))) << "plan equals ledger";
+      EXPECT_TRUE(same_events(trial.ledger->events(), other.ledger->events()));
+      EXPECT_NEAR(trial.queries[0].noise_std / (std::stod(start) * 1e4) / other.queries[0].noise_std,
+                  1 / std::sqrt(0.9), 1e-3)
+          << "noise over the clip";
+    }
+}
+
+TEST(ClippedGd, ResumesWithTheClipThatFollows) {
+  const auto start = [](std::uint64_t key) {
+    return Trial("clipped-gd", test::with(follows, {{"steps", "6"}, {"clip", "9"}, {"clip_rate", "1"}}), 1.0,
+                 linear(1), values(ladder(300)), Adjacency::add_remove, key);
+  };
+  Trial whole = start(1);
+  whole.run();
+  Trial first = start(1);
+  first.run(3);
+  Trial second = start(1);
+  second.resume(first);
+  EXPECT_EQ(measure(second, "clip"), measure(first, "clip"));
+  second.run();
+  EXPECT_EQ(second.iterate(), whole.iterate());
+  EXPECT_EQ(measure(second, "clip"), measure(whole, "clip"));
+}
+
+TEST(ClippedGd, AClipThatFollowsNeedsNorms) {
+  Options options = follows;
+  options["clip"] = "1";
+  EXPECT_THROW(Trial("clipped-gd", options, 1.0, std::make_unique<test::BlackBox>(1, nullptr), values({1})),
                ConfigError);
 }
 
