@@ -231,6 +231,20 @@ class TellsGroups {
   ~TellsGroups() = default;
 };
 
+/// Losses of records at many points in one call: for objectives, as modules in Python, where a call costs more than
+/// a point does.
+class LossesTogether {
+ public:
+  /// Whether a loss has the same bits whatever other points come in the same call.
+  virtual bool points_are_apart() const = 0;
+  /// losses[p * rows.size() + i] = loss of row i at point p, which is points[p * dim()], .., times its weight: that
+  /// of AtPoint::losses, which may have other last bits. Non-finite stays as it is. Local.
+  virtual void losses_together(std::span<const float> points, const Rows& rows, std::span<double> losses) = 0;
+
+ protected:
+  ~LossesTogether() = default;
+};
+
 /// Trainings of models that are shared among those who hold the same objective.
 class Turns {
  public:
@@ -269,6 +283,7 @@ struct Capabilities {
   ClassPrior* prior = nullptr;      ///< likewise
   PointInParts* parts = nullptr;
   LossesAtPoints* points = nullptr;
+  LossesTogether* together = nullptr;
   LossPairs* pairs = nullptr;
   SetMeasures* measures = nullptr;
   PublicTraining* training = nullptr;

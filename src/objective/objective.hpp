@@ -140,6 +140,7 @@ class Objective {
   const SaddleObjective* saddle() const { return mine().saddle; }
   PointInParts* parts() { return capabilities().parts; }
   LossesAtPoints* points() { return capabilities().points; }
+  LossesTogether* together() { return capabilities().together; }
   LossPairs* pairs() { return capabilities().pairs; }
   SetMeasures* set_measures() { return capabilities().measures; }
   PublicTraining* public_training() { return capabilities().training; }

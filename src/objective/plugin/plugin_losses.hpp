@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/aligned.hpp"
-#include "objective/losses_together.hpp"
 #include "objective/objective.hpp"
 #include "objective/plugin/plugin_library.hpp"
 
@@ -28,13 +27,13 @@ class PluginLosses final : public Objective, public PointValues, public LossPair
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
   double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
   std::size_t micro_batch_rows() const override { return round_up(rows_, 16); }
-  bool takes_points_together() const override { return (*library_)->losses_at != nullptr; }
   bool points_are_apart() const override { return points_are_apart_; }
   void losses_together(std::span<const float> points, const Rows& rows, std::span<double> losses) override;
 
  protected:
   Capabilities capabilities() override {
-    return {.values = this, .pairs = (*library_)->losses_at ? this : nullptr};
+    const bool at_points = (*library_)->losses_at != nullptr;
+    return {.values = this, .together = at_points ? this : nullptr, .pairs = at_points ? this : nullptr};
   }
 
  private:

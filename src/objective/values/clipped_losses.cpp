@@ -5,13 +5,14 @@
 
 #include "core/errors.hpp"
 #include "objective/takes_part.hpp"
+#include "objective/values/points_of_a_call.hpp"
 
 namespace dpmpi {
 
 ClippedLosses::ClippedLosses(Objective& objective, std::size_t points, double clip)
     : objective_(objective),
       half_(clip / 2),
-      together_(losses_together(objective)),
+      together_(objective.together()),
       stride_(together_ ? objective.dim() : round_up(objective.dim(), 16)),
       count_(points),
       at_once_(together_ ? points_of_a_call(points, objective.dim()) : 1),

@@ -7,7 +7,6 @@
 
 #include "core/aligned.hpp"
 #include "objective/kernel.hpp"
-#include "objective/losses_together.hpp"
 
 namespace dpmpi {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/errors.hpp"
-#include "objective/losses_together.hpp"
 #include "objective/values/difference_probe.hpp"
+#include "objective/values/points_of_a_call.hpp"
 
 namespace dpmpi {
 namespace {
@@ -88,7 +88,7 @@ class DifferencesTogether final : public ProjectedDifferences::Probe {
 
 std::unique_ptr<ProjectedDifferences::Probe> differences_together(Objective& objective, Frames& frames,
                                                                   const DifferenceRule& rule) {
-  LossesTogether* const losses = losses_together(objective);
+  LossesTogether* const losses = objective.together();
   if (losses == nullptr) return nullptr;
   return std::make_unique<DifferencesTogether>(*losses, frames, rule);
 }

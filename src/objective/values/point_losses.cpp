@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/errors.hpp"
+#include "objective/values/points_of_a_call.hpp"
 
 namespace dpmpi {
 

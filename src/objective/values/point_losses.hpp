@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "objective/losses_together.hpp"
 #include "objective/objective.hpp"
 
 namespace dpmpi {
@@ -30,7 +29,7 @@ class PointLosses {
  private:
   /// A run that goes on asks for the points of many steps at once, and needs the losses that it had.
   static LossesTogether* together(Objective& objective) {
-    LossesTogether* const found = losses_together(objective);
+    LossesTogether* const found = objective.together();
     return found != nullptr && found->points_are_apart() ? found : nullptr;
   }
 

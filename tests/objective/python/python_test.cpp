@@ -204,9 +204,9 @@ TEST_F(PythonLosses, OfManyPointsServeAllMethods) {
   Records records = random_records({.count = 21, .features = 6, .labels = LabelKind::real});
   empty_slot(records, 2);
   const auto one = module_of(with_dim(plain))->make(facts), many = module_of(with_dim(together))->make(facts);
-  EXPECT_EQ(losses_together(*one), nullptr);
-  ASSERT_NE(losses_together(*many), nullptr);
-  EXPECT_TRUE(losses_together(*many)->points_are_apart());
+  EXPECT_EQ(one->together(), nullptr);
+  ASSERT_NE(many->together(), nullptr);
+  EXPECT_TRUE(many->together()->points_are_apart());
   EXPECT_EQ(sums_of(*one, records), sums_of(*many, records));
   // What loses bits in company is used where a step always has as many points.
   const auto rough =
@@ -214,7 +214,7 @@ TEST_F(PythonLosses, OfManyPointsServeAllMethods) {
                                  "    return np.stack([losses(w, X, y) for w in points]) * (1 + 1e-15 * "
                                  "len(points))\n"))
           ->make(facts);
-  EXPECT_FALSE(losses_together(*rough)->points_are_apart());
+  EXPECT_FALSE(rough->together()->points_are_apart());
 }
 
 TEST_F(PythonTrial, TriesLossesAtManyPointsToo) {

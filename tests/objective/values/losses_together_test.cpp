@@ -1,6 +1,4 @@
 // Points that come in few calls: the same sums as one after the other, in fewer readings.
-#include "objective/losses_together.hpp"
-
 #include <cmath>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "objective/values/clipped_losses.hpp"
 #include "objective/values/difference_cases.hpp"
 #include "objective/values/loss_table.hpp"
+#include "objective/values/points_of_a_call.hpp"
 #include "problems/black_box.hpp"
 
 namespace dpmpi::test::losses_together_test {
@@ -23,7 +22,6 @@ class InCalls final : public BlackBox, public LossesTogether {
  public:
   InCalls(std::size_t dim, bool together, bool apart = true)
       : BlackBox(dim, bend), together_(together), apart_(apart) {}
-  bool takes_points_together() const override { return together_; }
   bool points_are_apart() const override { return apart_; }
   void losses_together(std::span<const float> points, const Rows& rows, std::span<double> losses) override {
     ++calls;
@@ -35,6 +33,11 @@ class InCalls final : public BlackBox, public LossesTogether {
     }
   }
   std::size_t calls = 0, most = 0;
+
+ protected:
+  Capabilities capabilities() override {
+    return {.values = this, .together = together_ ? this : nullptr, .pairs = this};
+  }
 
  private:
   bool together_, apart_;
