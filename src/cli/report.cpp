@@ -11,6 +11,8 @@
 #include "data/formats/write.hpp"
 #include "run/directory/files.hpp"
 #include "run/evaluate/trained_model.hpp"
+#include "run/look/look_page.hpp"
+#include "run/look/verify_look.hpp"
 #include "run/report/report.hpp"
 
 namespace dpmpi {
@@ -40,7 +42,8 @@ int run_report(const ReportRequest& typed) {
   constexpr int of_all = 0644, of_owner = 0600;  // times are not to be published
   refuse_part_of_run(path);
   refuse_other_file(path);
-  const std::string page = report_html(runs, typed.times);
+  const bool of_look = runs.size() == 1 && is_look(runs[0]);
+  const std::string page = of_look ? look_page(runs[0]) : report_html(runs, typed.times);
   write_file(output_target(path), page, typed.times ? of_owner : of_all);
   fmt::print("{}\n", path);
   return printed();
@@ -52,7 +55,8 @@ Command report_command() {
   const auto typed = std::make_shared<ReportRequest>();
   return {
       .name = "report",
-      .forms = {{"dpmpi report RUN [RUN...]", "a page (report.html) about a run, or on several beside each other"}},
+      .forms = {{"dpmpi report RUN [RUN...]", "a page (report.html) about a run, or on several beside each other"},
+                {"dpmpi report LOOK", "the page about the folder of a later look (dpmpi evaluate --private)"}},
       .about =
           "A page for people who decide: the promise and the result, what they mean, how good the model is beside a\n"
           "constant, which classes it confuses, whether its probabilities can be believed, its largest weights, what an\n"
@@ -60,7 +64,7 @@ Command report_command() {
           "sweep. Written to RUN/report.html, for several runs to report.html. It holds nothing that is not public;\n"
           "training writes it too, unless it is --quiet.",
       .options = Options("")
-                     .add_each("run", typed->runs, "a run directory")
+                     .add_each("run", typed->runs, "a run directory, or the folder of one look")
                      .add("output", typed->output, "another file")
                      .add("times", typed->times,
                           "also where the time of each rank went; such a page must not be published"),

@@ -20,6 +20,7 @@
 #include "run/held_out/counts.hpp"
 #include "run/held_out/estimates.hpp"
 #include "run/held_out/results.hpp"
+#include "run/look/look_page.hpp"
 #include "run/look/looks_ledger.hpp"
 #include "run/plan/made_by_root.hpp"
 #include "run/train/input_checks.hpp"
@@ -201,7 +202,7 @@ class Taking {
     return comm_.is_root() ? written(folder, counts, before) : Look{};
   }
 
-  // Root only. The document last: where it stands the look is complete.
+  // Root only. The document last but for the page on it: where it stands the look is complete.
   Look written(const std::string& folder, const NoisyCounts& counts, std::size_t before) {
     Ledger& ledger = ledger_->file();
     const auto first = ledger.events().begin(), own = first + static_cast<std::ptrdiff_t>(before);
@@ -216,6 +217,7 @@ class Taking {
     write_file(folder + "/" + EvaluationPlan::results, results);
     write_file(folder + "/" + LookTerms::ledger, fmt::format("{}\n", fmt::join(ledger.lines(), "\n")));
     write_file(folder + "/" + LookTerms::document, look.document.dump(2) + "\n");
+    write_file(folder + "/" + LookTerms::page, look_page(folder));
     return look;
   }
 

@@ -19,6 +19,7 @@ namespace dpmpi {
 struct LookTerms {
   static constexpr const char* document = "look.json";
   static constexpr const char* ledger = "ledger.jsonl";  ///< in the look's folder: all looks up to it
+  static constexpr const char* page = "report.html";     ///< for people
   static constexpr const char* folders = "looks";        ///< in a run directory: looks/1, looks/2, ...
 
   double epsilon = 0, delta = 0;  ///< what this look may cost

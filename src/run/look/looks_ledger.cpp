@@ -22,6 +22,11 @@ bool in_unit_interval(const json& value) {
   return value.is_number() && value.get<double>() > 0 && value.get<double>() < 1;
 }
 
+/// As sha256() writes them.
+bool is_digest(const std::string& text) {
+  return text.size() == sha256("").size() && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
 /// A look that was killed as it began the ledger left no whole line, and released nothing.
 void refuse_empty(const std::string& path) {
   if (read_file(path, file_limit::lines).find('\n') != std::string::npos) return;
@@ -53,16 +58,17 @@ LooksHeader LooksHeader::read(const std::string& line, const std::string& place)
     throw PrivacyError(fmt::format("{}: is no ledger of looks: name another file with --ledger", place));
   const json delta = header.value("delta", json()), budget = header.value("budget", json(0));
   const std::string people = text_member(header, "people");
-  if (!in_unit_interval(delta) || !budget.is_number() || budget.get<double>() < 0 ||
-      people.size() != sha256("").size())
+  if (!in_unit_interval(delta) || !budget.is_number() || budget.get<double>() < 0 || !is_digest(people))
     throw PrivacyError(
         fmt::format("{}: delta, budget or people are not what a ledger of looks begins with", place));
   return {common->adjacency, common->unit, common->seeded, delta.get<double>(), budget.get<double>(), people};
 }
 
 std::uint64_t look_of_line(const std::string& line, const std::string& place) {
-  const json number = parse_untrusted_json(line, place).value("look", json());
-  if (!number.is_number_unsigned() || number.get<std::uint64_t>() == 0)
+  constexpr std::uint64_t most = std::uint64_t{1} << 53;
+  const json event = parse_untrusted_json(line, place),
+             number = event.is_object() ? event.value("look", json()) : json();
+  if (!number.is_number_unsigned() || number.get<std::uint64_t>() == 0 || number.get<std::uint64_t>() > most)
     throw PrivacyError(fmt::format("{}: does not say of which look it is", place));
   return number.get<std::uint64_t>();
 }

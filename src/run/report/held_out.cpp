@@ -81,6 +81,11 @@ std::string belief_part(const RunRecord& run) {
          band.figure("predicted probability", "share that was so", "as it should be");
 }
 
+std::string metrics_and_curves(const RunRecord& run) {
+  const std::string roc = roc_part(run), belief = belief_part(run);
+  return table_of_metrics(run) + (roc.empty() || belief.empty() ? roc + belief : html::beside(roc, belief));
+}
+
 }  // namespace
 
 std::string held_out_tile(const RunRecord& run) {
@@ -97,13 +102,20 @@ std::string held_out_tile(const RunRecord& run) {
 
 std::string held_out_section(const RunRecord& run) {
   if (!run.held_out.is_object()) return "";
-  const std::string roc = roc_part(run), belief = belief_part(run);
   return html::heading("How good the model is on those whom it has not seen") +
          html::paragraph(fmt::format(
              "Measured on {} that were kept out of training, which are private as well: their counts carry noise, and "
              "keep the promise for them. Intervals cover the noise, and that others could have been held out.",
              held_out_units(run))) +
-         table_of_metrics(run) + (roc.empty() || belief.empty() ? roc + belief : html::beside(roc, belief));
+         metrics_and_curves(run);
+}
+
+std::string looked_at_section(const RunRecord& look) {
+  return html::heading("How good the model is on these people") +
+         html::paragraph(fmt::format(
+             "Measured on {} by counts that carry noise. Intervals cover the noise, and that others could have come.",
+             held_out_units(look))) +
+         metrics_and_curves(look);
 }
 
 }  // namespace dpmpi

@@ -12,5 +12,7 @@ std::string held_out_tile(const RunRecord& run);
 /// Metrics with intervals, the ROC curve with its band, and whether probabilities can be believed. Empty: nothing
 /// was held out.
 std::string held_out_section(const RunRecord& run);
+/// The same of a later look, of which the record has the results alone.
+std::string looked_at_section(const RunRecord& look);
 
 }  // namespace dpmpi

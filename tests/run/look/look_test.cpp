@@ -24,8 +24,11 @@
 #include "run/config/config.hpp"
 #include "run/directory/files.hpp"
 #include "run/held_out/stated_results.hpp"
+#include "run/look/look_page.hpp"
 #include "run/look/looks_ledger.hpp"
 #include "run/look/verify_look.hpp"
+#include "run/report/html.hpp"
+#include "run/report/numbers.hpp"
 #include "run/train/train.hpp"
 #include "support/data_files.hpp"
 
@@ -382,11 +385,31 @@ TEST_F(Look, HasTheNoiseOfItsPlan) {
   EXPECT_EQ(ahead_.terms.look, static_cast<std::uint64_t>(looks));
 }
 
+TEST_F(Look, HasAPageThatSaysWhatItCostAndWhatItFound) {
+  look({.epsilon = 1, .budget = 3});
+  const dpmpi::Look second = look({.epsilon = 1});
+  const std::string page = dpmpi::read_file(second.folder + "/report.html");
+  EXPECT_EQ(page, look_page(second.folder)) << "made again from the folder";
+  for (const std::string& part :
+       {html::escape(second.document["statement"].get<std::string>()), std::string("The budget is 3."),
+        second.document["model_digest"].get<std::string>(), second.document["ledger_head"].get<std::string>(),
+        measured(second.results["metrics"]["accuracy"]["value"].get<double>()), std::string("Of the 2 at these"),
+        std::string("ROC curve"), std::string("for 800 records.")})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  EXPECT_EQ(page.find("Not private."), std::string::npos);
+  EXPECT_EQ(first_bad(verify_look(second.folder)), "");
+  auto other = second.document;
+  other["n"] = "many";
+  std::ofstream(second.folder + "/look.json", std::ios::trunc) << other.dump(2) << '\n';
+  EXPECT_THROW(look_page(second.folder), DataError);
+}
+
 TEST_F(Look, WithASeedPromisesNothing) {
   const dpmpi::Look one = look({.epsilon = 1, .seed = 5});
   EXPECT_EQ(one.document["epsilon"], "infinity");
   EXPECT_EQ(one.document["all_looks"]["epsilon"], "infinity");
   EXPECT_MENTIONS(one.document["statement"].get<std::string>(), "NOT PRIVATE");
+  EXPECT_MENTIONS(dpmpi::read_file(one.folder + "/report.html"), "Not private.");
   EXPECT_EQ(first_bad(verify_look(one.folder)), "");
   fs::remove(ledger_);
   EXPECT_EQ(look({.epsilon = 1, .seed = 5}).results, one.results);
