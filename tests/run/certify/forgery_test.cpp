@@ -109,7 +109,8 @@ TEST_F(ForgedRun, AClipThatDoesNotFollowFromTheLastOneIsFound) {
   for (const auto& [every, method] : {std::pair{"1", "steps = 21"},
                                       {"7", "steps = 21"},
                                       {"1", "name = dp-ftrl\nrestarts = 2"},
-                                      {"7", "name = dp-ftrl\nrestarts = 2"}}) {
+                                      {"7", "name = dp-ftrl\nrestarts = 2"},
+                                      {"1", "name = clipped-gd\nclip_rule = fixed\nclip = 1\nsteps = 21"}}) {
     configure(
         fmt::format("[method]\nbatch = 50\n{}\nclip_quantile = 0.5\nclip_rate = 0.5\nclip_share = 0.25\n", method) +
         budget);
