@@ -14,12 +14,16 @@ TEST_F(Invariance, ClipsThatFollow) {
         {"dp-sgd", "mlp", false, "method.optimizer=adam_bc"},
         {"dp-sgd", "softmax", false, "privacy.noise=discrete_gaussian"},
         {"dp-sgd", "logistic", true, "objective.l2=0.1"},
+        {"clipped-gd", "logistic", false, "method.sampling=poisson"},
+        {"clipped-gd", "logistic", true, "objective.l2=0.1"},
         {"dp-ftrl", "mlp", false, "method.strategy=sqrt_toeplitz"},
         {"dp-ftrl", "logistic", true, "method.momentum=0.5"}}) {
     Settings settings = needs(objective, Storage::dense_f32);
     for (const std::string& option : options_of(method, objective)) settings.push_back(option);
     settings.insert(settings.end(), {fmt::format("method.name={}", method), "method.clip_quantile=0.5",
                                      "method.clip_rate=1", fmt::format("objective.name={}", objective), more});
+    if (std::string(method) == "clipped-gd")
+      settings.insert(settings.end(), {"method.clip_rule=fixed", "method.clip=1", "method.batch=40"});
     if (persons)
       settings.insert(settings.end(), {"data.train=" + folder() + "/persons.csv", "data.person=who",
                                        "data.records=350", "data.person_records=3"});
