@@ -57,6 +57,13 @@ int main(int argc, char** argv) {
            dpmpi::sha256(header) + "\"}\n",
        R"({"events":[{"event":"tree","strategy":"banded","leaves":9,"band":3,"noise_multiplier":1,"restarts":2}]})",
        R"({"event":"tree","strategy":"blt","leaves":9,"decays":[0.9],"weights":[0.5],"participations":2,"separation":4,"noise_multiplier":1})"});
+  const std::string of_looks = R"({"ledger":1,"adjacency":"add_remove","part":"looks","people":")" +
+                               dpmpi::sha256("") + R"(","delta":1e-06)";
+  write(
+      folder / "looks",
+      {of_looks + "}\n", of_looks + R"(,"budget":3.0})" + "\n", R"({"look":2})",
+       of_looks + "}\n" + R"({"event":"gaussian","noise_multiplier":2,"count":1,"steps":[0,0],"look":1,"prev":")" +
+           dpmpi::sha256(of_looks + "}") + "\"}\n"});
   write(folder / "run", {std::string("\0{\"epsilon\":\"infinity\",\"delta\":1}", 33),
                          "\2{\"step\":1,\"eval.loss\":0.5}\n{\"step\":2}\n", "\4[data]\ntrain = \"#\"\n",
                          "\5[[0,0],[0.5,0.75],[1,1]]",

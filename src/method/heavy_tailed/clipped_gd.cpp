@@ -106,7 +106,7 @@ class ClippedGdPlan final : public MethodPlan {
   // With votes, of gradient and vote together.
   L2Bound bound() const {
     const ClipRule& clip = settings_.clip;
-    return clip.is_private() ? L2Bound{clip.largest()} : clip.following().bound(Clipping::flat);
+    return clip.is_private() ? L2Bound{clip.largest()} : clip.following().bound();
   }
 
   void check() const {
