@@ -17,6 +17,7 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/earlier.hpp"
+#include "privacy/accountants/pld.hpp"
 #include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/mnist_run.hpp"
 #include "privacy/promise/guarantee.hpp"
@@ -345,7 +346,7 @@ TEST(Calibrate, ReturnsOnlyWhatTheAccountantWasAskedFor) {
 TEST(Calibrate, HandsOnTheAnswerAtTheValueFound) {
   const PrivacyTarget target{1, 1e-6, Adjacency::add_remove};
   const EventsOf events = [](double z) { return std::vector<Event>{{PoissonGaussian{.01, z}, 1000}}; };
-  const auto guarantee = [&](double z, const Accountant* answered) {
+  const auto guarantee = [&](double z, const PldAccountant* answered) {
     return epsilon_guarantee(events(z), target.adjacency, target.delta, "best", answered);
   };
   for (const std::string_view accountant : {"pld", "best"}) {
