@@ -12,6 +12,7 @@
 
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
+#include "privacy/accountants/earlier.hpp"
 #include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/promise/calibrate.hpp"
 #include "problems/printed_noise.hpp"
@@ -81,10 +82,18 @@ std::vector<double> integer_orders() {
 }
 
 double epsilon(const std::string& by, Adjacency adjacency, double delta, const std::vector<Event>& events) {
-  std::unique_ptr<Accountant> accountant =
-      by == "rdp" ? std::make_unique<RdpAccountant>(adjacency, integer_orders()) : make_accountant(by, adjacency);
-  accountant->compose(events);
-  return accountant->epsilon(delta);
+  const auto bound = [&] {
+    std::unique_ptr<Accountant> accountant =
+        by == "rdp" ? std::make_unique<RdpAccountant>(adjacency, integer_orders()) : make_accountant(by, adjacency);
+    accountant->compose(events);
+    return accountant->epsilon(delta);
+  };
+  if (by != "rdp") return bound();
+  const double now = bound();
+  const EarlierAccounting at_the_references_orders;
+  const double then = bound();
+  EXPECT_LE(now, then) << "orders between these can only help";
+  return then;
 }
 
 // The multiplier at which a family has this noise over its clip keeps the target, and one that is smaller by
