@@ -66,7 +66,7 @@ class WrongColumns : public ::testing::Test {
     const std::string command = fmt::format("{} {}", test::program(), arguments);
     if (ranks == 1) return test::run_command(fmt::format("cd {} && {}", folder(), command));
     return test::run_command(
-        fmt::format("cd {} && rm -f said && mpirun -n {} sh -c '{} 2>>said'; code=$?; cat said; exit $code",
+        fmt::format("cd {} && rm -f said && mpirun -n {} sh -c \"{} 2>>said\"; code=$?; cat said; exit $code",
                     folder(), ranks, command));
   }
   /// The lines of the program's message, without what mpirun adds.
