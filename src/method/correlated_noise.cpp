@@ -43,7 +43,8 @@ bool fits(const RunningSum& rule, const SumsOfRun& run) {
 std::string words(Choice choice, const RunningSum& rule, const SumsOfRun& run) {
   std::string text(name_of(choice));
   if (choice == Choice::banded) text += fmt::format(", band {}", rule.band);
-  if (choice == Choice::blt) text += fmt::format(", {} buffers", rule.buffers.count);
+  if (choice == Choice::blt)
+    text += fmt::format(", {} buffer{}", rule.buffers.count, rule.buffers.count == 1 ? "" : "s");
   if (choice == Choice::lambda) text += fmt::format(" {:.4g}", rule.buffers.decay[0]);
   return text + (run.passes == 1 ? "" : rule.passes > 1 ? ", continue" : ", restart");
 }
@@ -141,12 +142,16 @@ RunningSum CorrelatedNoiseSettings::settled(const SumsOfRun& run) const {
   for (const Choice choice : all_choices)
     for (const std::uint64_t passes : lengths(choice, run))
       if (strategy == Choice::automatic || strategy == choice) candidates.push_back(rule(choice, passes, run));
+  if (candidates.empty() && run.sums > 1)
+    throw ConfigError(fmt::format(
+        "method.participation = continue is one sum over all passes, and method.restarts = {} begins anew "
+        "within each: set method.restarts = 1, or method.participation = restart",
+        run.sums));
   if (candidates.empty())
     throw ConfigError(fmt::format(
-        "method.participation = continue does not go with method.strategy = {} in {} sums of {} leaves and {} passes, "
-        "allowed: blt, lambda, identity or auto, or sqrt_toeplitz and banded with up to 256 passes and 2^20 steps; one "
-        "sum a pass",
-        name_of(strategy), run.sums, run.leaves, run.passes));
+        "method.participation = continue does not go with method.strategy = {} with {} leaves and {} passes, allowed: "
+        "blt, lambda, identity or auto, or sqrt_toeplitz and banded with up to 256 passes and 2^20 steps",
+        name_of(strategy), run.leaves, run.passes));
   if (candidates.size() == 1) return candidates[0];  // which the query refuses if it does not fit
   const auto noise = [&](const RunningSum& r) { return fits(r, run) ? noise_of_run(r, run) : infinity; };
   return *std::ranges::min_element(candidates, {}, noise);

@@ -77,7 +77,9 @@ class OfSomebodyElse(InFolder):
         forged = [b"", self.file[:7], self.file[:40], self.file[:-1], b"\xff" * 8 + self.file[8:],
                   (8).to_bytes(8, "little") + b"[" * 8, (5).to_bytes(8, "little") + b"[1,2]"]
         for change in ({"dtype": "F64"}, {"shape": [3]}, {"shape": [-4]}, {"shape": [2**62, 4]}, {"shape": "x"},
-                       {"data_offsets": [0, 2**70]}, {"data_offsets": [-16, 0]}, {"data_offsets": []}):
+                       {"data_offsets": [0, 2**70]}, {"data_offsets": [-16, 0]}, {"data_offsets": []},
+                       {"shape": [float("inf")]}, {"shape": [1, 4.5]}, {"shape": [1, "4"]}, {"shape": [1] * 100 + [4]},
+                       {"data_offsets": [0.0, 16.0]}, {"data_offsets": [False, 16]}):
             text = json.dumps({**header, "weight": {**header["weight"], **change}}).encode()
             forged.append(len(text).to_bytes(8, "little") + text + self.file[8 + size:])
         for metadata in ({"features": "99999999999999999999"}, {"features": "-1"}, {"recipe": "[data]\nmean = x:1"}):

@@ -13,6 +13,7 @@ from ..errors import DataError
 
 Places = Dict[str, Tuple[Tuple[int, ...], int, int]]  # of each tensor: shape, first byte, end
 
+_most_sides = 32  # that numpy takes
 _at_work = 3  # times the file: float32 as they are read, and float64 to work with
 
 
@@ -54,7 +55,9 @@ def _header(path: str, file: BinaryIO) -> Dict[str, Any]:
 
 def _place(path: str, name: str, entry: Any) -> Tuple[Tuple[int, ...], int, int]:
     try:
-        shape, (begin, end) = tuple(int(n) for n in entry["shape"]), entry["data_offsets"]
+        shape, (begin, end) = tuple(entry["shape"]), entry["data_offsets"]
+        if any(type(n) is not int for n in (*shape, begin, end)) or len(shape) > _most_sides:
+            raise ValueError
         count = 1
         for side in shape:
             count *= side

@@ -88,8 +88,8 @@ class DpFtrlPlan final : public MethodPlan {
     Derived all{{"B", static_cast<double>(settings_.batch)},
                 {"leaves", static_cast<double>(leaves_)},
                 {"restarts", static_cast<double>(settings_.restarts)},
-                {"passes", passes},
-                {"passes_of_a_tree", real(running_.passes)}};
+                {"passes", passes}};
+    if (running_.passes > 1) all.emplace_back("passes_of_a_tree", real(running_.passes));
     for (auto& quantity : settings_.clip.report_quantities(gradient)) all.push_back(std::move(quantity));
     all.insert(all.end(), {{"mean_prefix_variance", prefix_variance(gradient)},
                            {"mu", z > 0 ? std::sqrt(passes / real(running_.passes)) * tree_mu(tree) : 0},

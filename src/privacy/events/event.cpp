@@ -345,16 +345,25 @@ std::uint64_t uses(const Members& line, const Mechanism& mechanism, std::string_
   return count * restarts;
 }
 
+/// Members that are not known are ignored, but these would weaken the promise.
+void refuse_members_of_others(const Members& line, const Mechanism& mechanism, std::string_view where) {
+  const auto only_in = [&](const char* member, bool its_own, const char* owners) {
+    if (line.has(member) && !its_own)
+      refuse(where, member, fmt::format("a member of {}", name(mechanism)), fmt::format("in {} only", owners));
+  };
+  const auto* const tree = std::get_if<Tree>(&mechanism);
+  only_in("total_variation", std::holds_alternative<Zcdp>(mechanism), "zcdp events");
+  only_in("records", std::holds_alternative<PoissonGaussianGroup>(mechanism), "poisson_gaussian_group events");
+  only_in("first_leaf", tree != nullptr, "tree events");
+  only_in("participations", tree != nullptr, "tree events");
+  only_in("separation", tree != nullptr && tree->participations > 1, "tree events with several participations");
+}
+
 Event parse_event(const Members& line, std::string_view where) {
   Event event;
   event.mechanism = mechanism_called(line.text("event", "the name of an event"), where);
   std::visit([&](auto& m) { for_each_member(m, Reader{line, where}); }, event.mechanism);
-  // Members that are not known are ignored, but these would weaken the promise.
-  if (line.has("total_variation") && !std::holds_alternative<Zcdp>(event.mechanism))
-    refuse(where, "total_variation", fmt::format("a member of {}", name(event.mechanism)), "in zcdp events only");
-  if (line.has("records") && !std::holds_alternative<PoissonGaussianGroup>(event.mechanism))
-    refuse(where, "records", fmt::format("a member of {}", name(event.mechanism)),
-           "in poisson_gaussian_group events only");
+  refuse_members_of_others(line, event.mechanism, where);
   event.count = uses(line, event.mechanism, where);
   check(event, where);
   return event;
@@ -419,24 +428,6 @@ bool RepeatAndSelect::operator==(const RepeatAndSelect& other) const {
   return law == other.law && std::equal(run.begin(), run.end(), other.run.begin(), other.run.end());
 }
 
-std::string_view name(Adjacency adjacency) {
-  return adjacency == Adjacency::add_remove ? "add_remove" : "replace_one";
-}
-
-std::optional<Adjacency> parse_adjacency(std::string_view text) {
-  for (const auto adjacency : {Adjacency::add_remove, Adjacency::replace_one})
-    if (text == name(adjacency)) return adjacency;
-  return std::nullopt;
-}
-
-std::string change_between_neighbours(Adjacency adjacency, Unit unit) {
-  const bool replace = adjacency == Adjacency::replace_one;
-  if (unit == Unit::person)
-    return replace ? "replacing one person, with all records, by another"
-                   : "adding or removing one person, with all records,";
-  return replace ? "replacing one record by another" : "adding or removing one record";
-}
-
 std::string_view name(Strategy strategy) { return strategy_names[static_cast<std::size_t>(strategy)]; }
 std::string_view name(Repetitions distribution) { return repetition_names[static_cast<std::size_t>(distribution)]; }
 std::string_view name(const Mechanism& mechanism) { return mechanism_names[mechanism.index()]; }
@@ -487,46 +478,6 @@ void check(const Event& event, std::string_view where) {
       },
       event.mechanism);
   if (!natural.holds(event.count)) refuse(where, "count", fmt::format("{}", event.count), natural.text);
-}
-
-std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events) {
-  std::map<Mechanism, std::uint64_t> total;
-  for (const auto& event : events) total[event.mechanism] += event.count;
-  return total;
-}
-
-bool same_events(const std::vector<Event>& a, const std::vector<Event>& b) { return uses(a) == uses(b); }
-
-namespace {
-
-/// The mechanism on samples as large as those of `other`, where both are the same one on Poisson samples.
-Mechanism sampled_as(const Mechanism& mechanism, const Mechanism& other) {
-  return std::visit(
-      [&](auto m) -> Mechanism {
-        if constexpr (requires { m.sampling_rate; })
-          if (const auto* const same = std::get_if<decltype(m)>(&other)) m.sampling_rate = same->sampling_rate;
-        return m;
-      },
-      mechanism);
-}
-
-double sampling_rate(const Mechanism& mechanism) {
-  return std::visit(
-      [](const auto& m) {
-        if constexpr (requires { m.sampling_rate; }) return m.sampling_rate;
-        return 1.0;
-      },
-      mechanism);
-}
-
-}  // namespace
-
-bool dominated(const std::vector<Event>& smaller, const std::vector<Event>& larger) {
-  const auto a = uses(smaller), b = uses(larger);
-  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
-    return x.second <= y.second && sampled_as(x.first, y.first) == y.first &&
-           sampling_rate(x.first) <= sampling_rate(y.first);
-  });
 }
 
 std::string to_json(const Event& event, std::string_view extra) {

@@ -28,6 +28,14 @@ concept DrawnInDouble =
     std::same_as<M, Gaussian> || std::same_as<M, PoissonGaussian> || std::same_as<M, PoissonGaussianGroup> ||
     std::same_as<M, CyclicPoissonGaussian> || std::same_as<M, WorGaussian> || std::same_as<M, Tree>;
 
+/// Of a value that gets noise: at most what a record moves all of them, and, but for matrices whose entries may be
+/// anything, its leaf in every participation.
+double longest_shift(const Tree& tree) {
+  const double all = std::sqrt(squared_sensitivity(tree));
+  if (tree.strategy == Strategy::explicit_matrix) return all;
+  return std::min(all, tree.first_leaf * static_cast<double>(tree.participations));
+}
+
 /// A hundred times the probability that such noise, which ends at resolved_radius, is where it cannot hide a group,
 /// whose shift is `size` times as long as that of one: no smaller delta can be promised (run/plan has the same
 /// rule).
@@ -44,9 +52,7 @@ double least_delta(const std::vector<Event>& events, std::uint64_t size) {
             lost += count * chance_beyond(group, resolved_radius);
           } else if constexpr (DrawnInDouble<M>) {
             double longest = static_cast<double>(size);  // shift of one value that gets noise
-            if constexpr (std::same_as<M, Tree>)
-              if (m.participations > 1)
-                longest *= std::min(static_cast<double>(m.participations), std::sqrt(squared_sensitivity(m)));
+            if constexpr (std::same_as<M, Tree>) longest *= longest_shift(m);
             const double room = resolved_radius - longest / m.noise_multiplier;
             lost += count * (room > 0 ? std::exp(-0.5 * room * room) : 1);
           } else if constexpr (std::same_as<M, RepeatAndSelect>) {

@@ -327,7 +327,7 @@ class Verification {
     const Checkpoint& c = *checkpoint_;
     seen_before(run_.ledger, c.ledger_lines, c.ledger_line_hash);
     if (run_.trainings) seen_before(*run_.trainings, c.training_lines, c.training_line_hash);
-    if (c.config != run_.config->essentials()) throw Failure{found_.place, "belongs to another config"};
+    if (!run_.config->has_essentials(c.config)) throw Failure{found_.place, "belongs to another config"};
     if (run_.ledger.header().value("data", json()) != c.commitment)
       throw Failure{found_.place, "belongs to other data"};
     found_.good(found_.place, fmt::format("after step {}: config, data and the first {} lines of the ledger",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -403,6 +404,18 @@ std::string RunConfig::essential_lines(bool with_defaults) const {
   std::istringstream lines(trainer()->essential_lines(with_defaults));
   for (std::string line; std::getline(lines, line);) text += fmt::format("trainer.{}\n", line);
   return text;
+}
+
+bool RunConfig::has_essentials(const std::string& lines) const {
+  const auto set_of = [](const std::string& text) {
+    std::istringstream in(text);
+    std::set<std::string> all;
+    for (std::string line; std::getline(in, line);) all.insert(line);
+    return all;
+  };
+  const auto given = set_of(lines);
+  return std::ranges::includes(set_of(essentials()), given) &&
+         std::ranges::includes(given, set_of(essential_lines(false)));
 }
 
 std::string RunConfig::digest() const { return sha256(essential_lines(false)); }

@@ -62,6 +62,8 @@ class RunConfig {
   /// [audit], a [tune] that chooses nothing, and where the data lies; those of objective.trainer's config too, as
   /// "trainer.section.key".
   std::string essentials() const;
+  /// True of essentials(), and where it lacks lines of options that have their defaults: later versions add some.
+  bool has_essentials(const std::string& lines) const;
   /// SHA-256 of those of them that differ from their defaults: what a later version adds changes no run's digest.
   std::string digest() const;
   /// True of that, and of the SHA-256 of essentials(), which earlier versions took.

@@ -36,7 +36,7 @@ std::string tiles_of(const Json& document, const RunRecord& record) {
   if (all.contains("budget")) budget = fmt::format(" The budget is {}.", shown(all["budget"]));
   tiles += html::tile(shown_above(all.at("epsilon")), "epsilon of all looks",
                       fmt::format("Of the {} at these people up to this one.{}", all.at("looks").dump(), budget));
-  return tiles + held_out_tile(record);
+  return tiles + looked_at_tile(record);
 }
 
 std::string facts_of(const Json& document) {
@@ -56,6 +56,13 @@ std::string facts_of(const Json& document) {
          html::facts(rows);
 }
 
+/// That of the run, where the look stands among its looks.
+std::string name_of(std::filesystem::path folder) {
+  if (!folder.has_filename()) folder = folder.parent_path();  // behind a slash
+  const std::filesystem::path among = folder.parent_path();
+  return (among.filename() == "looks" ? among.parent_path() : folder).filename().string();
+}
+
 }  // namespace
 
 std::string look_page(const std::string& name, const Json& document, const Json& results) {
@@ -73,7 +80,7 @@ std::string look_page(const std::string& name, const Json& document, const Json&
 
 std::string look_page(const std::string& folder) {
   try {
-    return look_page(std::filesystem::path(folder).lexically_normal().filename().string(),
+    return look_page(name_of(std::filesystem::weakly_canonical(folder)),
                      read_run_json<Json>(folder + "/" + LookTerms::document),
                      read_run_json<Json>(folder + "/" + EvaluationPlan::results));
   } catch (const nlohmann::json::exception& e) {  // a value of another type than dpmpi writes

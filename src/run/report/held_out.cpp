@@ -1,5 +1,6 @@
 #include "run/report/held_out.hpp"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,7 @@ std::string table_of_metrics(const RunRecord& run) {
     rows.push_back({name, known ? measured(estimate["value"].get<double>()) : "too much noise",
                     known ? range_text(estimate) : ""});
   }
-  return html::table({"on held-out records", "this run", "95 % interval"}, rows);
+  return html::table({"by noisy counts", "the model", "95 % interval"}, rows);
 }
 
 /// A curve and the two sides of its band, of estimates that are above these places.
@@ -76,9 +77,21 @@ std::string belief_part(const RunRecord& run) {
   if (band.middle.empty()) return "";
   return "<h3>Whether its probabilities can be believed</h3>\n" +
          html::paragraph(
-             "Held-out records in groups by the probability that the model gives (the middle of each group), "
+             "Records in groups by the probability that the model gives (the middle of each group), "
              "against the share of them for which that was so.") +
          band.figure("predicted probability", "share that was so", "as it should be");
+}
+
+/// The first of accuracy and AUC that is known. `of_whom`: what is to be said of them.
+std::string quality_tile(const RunRecord& run, std::string_view of_whom) {
+  for (const char* name : {"accuracy", "auc"}) {
+    const Json estimate = run.held_out.at("metrics").value(name, Json::object());
+    if (!estimate.contains("value") || !estimate["value"].is_number()) continue;
+    return html::tile(
+        measured(estimate["value"].get<double>()), name,
+        fmt::format("On {}{}, by noisy counts. 95 %: {}.", held_out_units(run), of_whom, range_text(estimate)));
+  }
+  return "";
 }
 
 std::string metrics_and_curves(const RunRecord& run) {
@@ -89,16 +102,10 @@ std::string metrics_and_curves(const RunRecord& run) {
 }  // namespace
 
 std::string held_out_tile(const RunRecord& run) {
-  if (!run.held_out.is_object()) return "";
-  for (const char* name : {"accuracy", "auc"}) {
-    const Json estimate = run.held_out.at("metrics").value(name, Json::object());
-    if (!estimate.contains("value") || !estimate["value"].is_number()) continue;
-    return html::tile(measured(estimate["value"].get<double>()), name,
-                      fmt::format("On {} that the model was not trained on, by noisy counts. 95 %: {}.",
-                                  held_out_units(run), range_text(estimate)));
-  }
-  return "";
+  return run.held_out.is_object() ? quality_tile(run, " that the model was not trained on") : "";
 }
+
+std::string looked_at_tile(const RunRecord& look) { return quality_tile(look, ""); }
 
 std::string held_out_section(const RunRecord& run) {
   if (!run.held_out.is_object()) return "";

@@ -12,7 +12,8 @@ std::string held_out_tile(const RunRecord& run);
 /// Metrics with intervals, the ROC curve with its band, and whether probabilities can be believed. Empty: nothing
 /// was held out.
 std::string held_out_section(const RunRecord& run);
-/// The same of a later look, of which the record has the results alone.
+/// The same of a later look, of which the record has the results alone. Who is looked at may have been trained on.
+std::string looked_at_tile(const RunRecord& look);
 std::string looked_at_section(const RunRecord& look);
 
 }  // namespace dpmpi

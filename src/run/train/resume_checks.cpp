@@ -44,11 +44,11 @@ std::string changed_settings(const RunConfig& config, const std::string& before,
 
 void check_config(const std::string& directory, const Checkpoint& checkpoint, const KeyRecord& key,
                   const RunConfig& config) {
-  if (const std::string now = config.essentials(); checkpoint.config != now)
+  if (!config.has_essentials(checkpoint.config))
     throw ConfigError(fmt::format(
         "{} belongs to another config: the config.ini there was changed since the run began, or a --set changes what "
         "the numbers depend on:{}\n  Put these back, or start a new run with the new settings",
-        directory, changed_settings(config, checkpoint.config, now)));
+        directory, changed_settings(config, checkpoint.config, config.essentials())));
   if (key.config_digest != config.digest())
     throw PrivacyError(fmt::format(
         "{}/checkpoint/key is bound to another config than the checkpoint: put back the files that belong together, "

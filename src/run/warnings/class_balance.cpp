@@ -10,7 +10,11 @@
 namespace dpmpi {
 
 std::vector<Measure> balance_measures(const Preparation& preparation) {
-  const std::vector<double> shares = shares_of(preparation.class_counts(), preparation.words_noise_std());
+  // The largest of many noisy counts lies above the count of the largest class, so it has to stand out.
+  constexpr double deviations = 5;
+  const auto counts = preparation.class_counts();
+  if (counts.empty() || *std::ranges::max_element(counts) <= deviations * preparation.words_noise_std()) return {};
+  const std::vector<double> shares = shares_of(counts, preparation.words_noise_std());
   if (shares.empty()) return {};
   return {{"constant.prepared_accuracy", three_digits(*std::ranges::max_element(shares))}};
 }

@@ -1,6 +1,7 @@
 // Groups: what is known of them is what theory says, and never less than what they really lose.
 #include "privacy/events/group.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -148,6 +149,35 @@ TEST(Group, WhoShiftsBeyondTheEndsOfTheNoiseHasNoBound) {
   EXPECT_NO_THROW(group_epsilon_guarantee({{DiscreteGaussian{1}, 1}}, 12, Adjacency::add_remove, 1e-5, "best"))
       << "which reaches every integer";
   EXPECT_NO_THROW(group_epsilon_guarantee(weak, 3, Adjacency::add_remove, 1e-5, "best"));
+}
+
+// The shift of one value decides, which a first leaf, entries of a matrix and participations may lengthen.
+TEST(Group, TreesShiftAsFarAsTheirLongestRow) {
+  const Tree first{.strategy = Strategy::fenwick, .leaves = 1, .noise_multiplier = 6, .first_leaf = 3};
+  const Tree one{.strategy = Strategy::explicit_matrix, .leaves = 1, .noise_multiplier = 6, .matrix = {3}};
+  const Tree thrice{.strategy = Strategy::blt,
+                    .leaves = 3,
+                    .noise_multiplier = 6,
+                    .participations = 3,
+                    .separation = 1,
+                    .buffers = {1, {0.999}, {0.999}}};
+  for (std::uint64_t size = 2; size < 25; ++size) {
+    const auto refused = [&](const Mechanism& m) {
+      try {
+        return std::ranges::none_of(group_epsilon_guarantee({{m, 1}}, size, Adjacency::add_remove, 1e-9, "best").by,
+                                    [](const auto& bound) { return bound.first == "gdp"; });
+      } catch (const PrivacyError&) {
+        return true;
+      }
+    };
+    EXPECT_EQ(refused(first), refused(Gaussian{2})) << size;
+    EXPECT_EQ(refused(one), refused(Gaussian{2})) << size;
+    if (refused(Gaussian{2})) {
+      EXPECT_TRUE(refused(thrice)) << size;
+    }
+  }
+  EXPECT_THROW(group_epsilon_guarantee({{first, 1}}, 20, Adjacency::add_remove, 1e-9, "best"), PrivacyError);
+  EXPECT_NO_THROW(group_epsilon_guarantee({{first, 1}}, 4, Adjacency::add_remove, 1e-9, "best"));
 }
 
 // All of a large group are hardly ever drawn: what their shift would show counts as rarely as it is there.

@@ -41,5 +41,20 @@ TEST_F(ConfigDigest, ThatEarlierVersionsTookIsKnown) {
   EXPECT_FALSE(with({"method.clip=1"}).has_digest(sha256(config.essentials())));
 }
 
+// A checkpoint of an earlier version lacks the lines of options that are new, as long as these say nothing.
+TEST_F(ConfigDigest, LinesOfLaterOptionsMayBeMissing) {
+  const RunConfig config = with(), other = with({"method.batch=255"});
+  const auto without = [](std::string lines, const std::string& line) {
+    return lines.erase(lines.find(line), line.size());
+  };
+  EXPECT_TRUE(config.has_essentials(config.essentials()));
+  EXPECT_TRUE(config.has_essentials(without(config.essentials(), "method.batch = 256\n")));
+  EXPECT_FALSE(other.has_essentials(without(config.essentials(), "method.batch = 256\n"))) << "it is no default";
+  EXPECT_FALSE(other.has_essentials(config.essentials()));
+  EXPECT_FALSE(config.has_essentials(other.essentials()));
+  EXPECT_FALSE(config.has_essentials(config.essentials() + "method.gone = 1\n"));
+  EXPECT_FALSE(config.has_essentials(""));
+}
+
 }  // namespace
 }  // namespace dpmpi::test::config_digest_test
