@@ -1,6 +1,7 @@
 #include "privacy/curator/prefix_noise.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -18,6 +19,31 @@ std::uint32_t lowest_bit(std::uint64_t t) { return static_cast<std::uint32_t>(st
 
 void add(double factor, std::span<const double> x, std::span<double> sum) {
   for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += factor * x[j];
+}
+
+// Buffer i, a row of `kept`, holds s_i = sum_{j > 0} decay_i^(j-1) zeta_{t-j}, so zeta_t = xi_t - sum_i weight_i
+// s_i. Memory is what this waits for: every row passes by once.
+template <std::size_t count>
+void pass_buffers(Buffers buffers, double scale, std::span<const double> xi, double* kept, double* prefix) {
+  const std::size_t dim = xi.size();
+  const double* const drawn = xi.data();
+  std::array<double*, count> held;
+  for (std::size_t i = 0; i < count; ++i) held[i] = kept + i * dim;
+#ifndef __clang__  // which finds out by itself,
+#pragma GCC ivdep  // that no row is another
+#endif
+  for (std::size_t j = 0; j < dim; ++j) {
+    double zeta = drawn[j] * scale;
+    for (std::size_t i = 0; i < count; ++i) zeta += -buffers.weight[i] * held[i][j];
+    for (std::size_t i = 0; i < count; ++i) held[i][j] = buffers.decay[i] * held[i][j] + zeta;
+    prefix[j] += zeta;
+  }
+}
+
+// One for each number of buffers.
+template <std::size_t... count>
+constexpr auto buffered_passes(std::index_sequence<count...>) {
+  return std::array{&pass_buffers<count>...};
 }
 
 }  // namespace
@@ -163,28 +189,14 @@ void PrefixNoise::next_banded(const Draw& draw) {
   add(1, fresh_, prefix_);
 }
 
-// Buffer i holds s_i = sum_{j > 0} decay_i^(j-1) zeta_{t-j}, so zeta_t = xi_t - sum_i weight_i s_i. A stretch of
-// coordinates at a time, which stays in the nearest cache while all buffers use it.
 void PrefixNoise::next_buffered(const Draw& draw) {
-  constexpr std::size_t stretch = 1024;
   if (leaf() == 1) {
     std::fill(prefix_.begin(), prefix_.end(), 0.0);
     std::fill(kept_.begin(), kept_.end(), 0.0);
   }
   draw(0, fresh_);
-  const double scale = largest_scale();
-  for (std::size_t begin = 0; begin < dim_; begin += stretch) {
-    const std::size_t size = std::min(stretch, dim_ - begin);
-    const std::span<double> zeta = std::span(fresh_).subspan(begin, size);
-    for (double& x : zeta) x *= scale;
-    for (std::size_t i = 0; i < tree_.buffers.count; ++i)
-      add(-tree_.buffers.weight[i], row(i).subspan(begin, size), zeta);
-    for (std::size_t i = 0; i < tree_.buffers.count; ++i) {
-      const std::span<double> held = row(i).subspan(begin, size);
-      for (std::size_t j = 0; j < size; ++j) held[j] = tree_.buffers.decay[i] * held[j] + zeta[j];
-    }
-    add(1, zeta, std::span(prefix_).subspan(begin, size));
-  }
+  constexpr auto passes = buffered_passes(std::make_index_sequence<Buffers::most + 1>());
+  passes.at(tree_.buffers.count)(tree_.buffers, largest_scale(), fresh_, kept_.data(), prefix_.data());
 }
 
 }  // namespace dpmpi

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/errors.hpp"
@@ -87,9 +89,19 @@ Real several_columns(const Tree& tree) {
   return sqrt_toeplitz_norm(T, tree.strategy == Strategy::banded ? tree.band : T, k, b);
 }
 
+// Calibration asks for one matrix under many noise multipliers, and its columns may take seconds: the last are
+// kept.
+Real several_columns_once(const Tree& tree) {
+  thread_local std::optional<std::pair<Tree, Real>> last;
+  Tree matrix = tree;
+  matrix.noise_multiplier = 1;
+  if (!last || last->first != matrix) last.emplace(matrix, several_columns(matrix));
+  return last->second;
+}
+
 Real squared(const Tree& tree) {
   check({tree, 1}, "event");
-  if (tree.participations > 1) return several_columns(tree);
+  if (tree.participations > 1) return several_columns_once(tree);
   const Columns norms = columns(tree);
   const Real r = tree.first_leaf;
   return std::max(r == 1 ? norms.first : a_little_more(r * r * norms.first), norms.others);

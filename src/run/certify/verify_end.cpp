@@ -139,7 +139,8 @@ class EndOfRun {
     same(found_.place, document.value, json::parse(again.json().dump()), "what the counts there give");
     refuse_other_writing(found_.place, document);
     found_.good(found_.place, "scales and columns file made again from its counts and columns.txt");
-    found_.unchecked(found_.place, "octaves, zoom, values", "noisy counts of records: the trainer's word");
+    found_.unchecked(found_.place, "octaves, zoom, values, counts of classes and words",
+                     "noisy counts of records: the trainer's word");
   }
 
   void evaluation() {
