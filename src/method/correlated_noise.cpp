@@ -19,21 +19,28 @@ namespace {
 using Choice = CorrelatedNoiseSettings::Choice;
 using Participation = CorrelatedNoiseSettings::Participation;
 
-constexpr Choice all_choices[] = {Choice::fenwick, Choice::full_honaker, Choice::sqrt_toeplitz, Choice::banded,
-                                  Choice::blt,     Choice::lambda,       Choice::identity};
+constexpr Choice all_choices[] = {Choice::fenwick, Choice::full_honaker,   Choice::sqrt_toeplitz, Choice::banded,
+                                  Choice::blt,     Choice::normalized_blt, Choice::lambda,        Choice::identity};
 
 std::string_view name_of(Choice choice) {
-  constexpr std::string_view names[] = {"fenwick", "full_honaker", "sqrt_toeplitz", "banded",
-                                        "blt",     "lambda",       "identity",      "auto"};
+  constexpr std::string_view names[] = {"fenwick",        "full_honaker", "sqrt_toeplitz", "banded", "blt",
+                                        "normalized_blt", "lambda",       "identity",      "auto"};
   return names[static_cast<std::size_t>(choice)];
 }
 
 // Events say what several participations cost for Toeplitz matrices, up to these sizes.
 bool may_continue(Choice choice, const SumsOfRun& run) {
-  if (choice == Choice::fenwick || choice == Choice::full_honaker || run.sums > 1) return false;
+  if (choice == Choice::fenwick || choice == Choice::full_honaker || choice == Choice::normalized_blt ||
+      run.sums > 1)
+    return false;
   const bool buffered = choice != Choice::sqrt_toeplitz && choice != Choice::banded;
   return buffered ? run.passes <= 1ULL << 20 && run.leaves * run.passes <= 1ULL << 40
                   : run.passes <= 256 && run.leaves * run.passes <= 1ULL << 20;
+}
+
+// Of strategies that the settings do not name.
+bool may_be_tried(Choice choice, std::uint64_t leaves) {
+  return choice != Choice::normalized_blt || leaves <= 1ULL << 20;
 }
 
 bool fits(const RunningSum& rule, const SumsOfRun& run) {
@@ -43,7 +50,7 @@ bool fits(const RunningSum& rule, const SumsOfRun& run) {
 std::string words(Choice choice, const RunningSum& rule, const SumsOfRun& run) {
   std::string text(name_of(choice));
   if (choice == Choice::banded) text += fmt::format(", band {}", rule.band);
-  if (choice == Choice::blt)
+  if (choice == Choice::blt || choice == Choice::normalized_blt)
     text += fmt::format(", {} buffer{}", rule.buffers.count, rule.buffers.count == 1 ? "" : "s");
   if (choice == Choice::lambda) text += fmt::format(" {:.4g}", rule.buffers.decay[0]);
   return text + (run.passes == 1 ? "" : rule.passes > 1 ? ", continue" : ", restart");
@@ -59,11 +66,12 @@ void CorrelatedNoiseSettings::declare(Options& options) {
                   {"sqrt_toeplitz", Choice::sqrt_toeplitz},
                   {"banded", Choice::banded},
                   {"blt", Choice::blt},
+                  {"normalized_blt", Choice::normalized_blt},
                   {"lambda", Choice::lambda},
                   {"identity", Choice::identity},
                   {"auto", Choice::automatic}})
       .add("band", band, "diagonals of strategy = banded", Range::at_least(1))
-      .add("buffers", buffers, "buffers of strategy = blt, at most", Range::closed(1, 5))
+      .add("buffers", buffers, "buffers of strategy = blt and normalized_blt, at most", Range::closed(1, 5))
       .add("lambda", lambda, "share of the step before that strategy = lambda takes off; 0: the best",
            Range{0, 0.999, false, false});
 }
@@ -115,6 +123,10 @@ RunningSum CorrelatedNoiseSettings::rule(Choice choice, std::uint64_t passes, co
       rule.strategy = Strategy::blt;
       rule.buffers = best_buffers(whole(buffers), leaves, participations);
       break;
+    case Choice::normalized_blt:
+      rule.strategy = Strategy::normalized_blt;
+      rule.buffers = best_buffers(whole(buffers), leaves, participations);
+      break;
     case Choice::lambda:
       rule.strategy = Strategy::blt;
       rule.buffers = lambda_buffer(lambda > 0 ? lambda : best_lambda(leaves, participations));
@@ -141,7 +153,8 @@ RunningSum CorrelatedNoiseSettings::settled(const SumsOfRun& run) const {
   std::vector<RunningSum> candidates;
   for (const Choice choice : all_choices)
     for (const std::uint64_t passes : lengths(choice, run))
-      if (strategy == Choice::automatic || strategy == choice) candidates.push_back(rule(choice, passes, run));
+      if (strategy == choice || (strategy == Choice::automatic && may_be_tried(choice, run.leaves * passes)))
+        candidates.push_back(rule(choice, passes, run));
   if (candidates.empty() && run.sums > 1)
     throw ConfigError(fmt::format(
         "method.participation = continue is one sum over all passes, and method.restarts = {} begins anew "
@@ -164,6 +177,7 @@ std::vector<NoiseAlternative> CorrelatedNoiseSettings::alternatives(const SumsOf
   std::vector<NoiseAlternative> all;
   for (const Choice choice : all_choices)
     for (const std::uint64_t passes : any.lengths(choice, run)) {
+      if (!may_be_tried(choice, run.leaves * passes)) continue;
       const RunningSum candidate = rule(choice, passes, run);
       const Tree tree = tree_of(candidate, run.leaves);
       const bool kept = noise_can_be_kept(tree, run.dim);

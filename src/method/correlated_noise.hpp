@@ -22,7 +22,17 @@ struct SumsOfRun {
 };
 
 struct CorrelatedNoiseSettings {
-  enum class Choice { fenwick, full_honaker, sqrt_toeplitz, banded, blt, lambda, identity, automatic };
+  enum class Choice {
+    fenwick,
+    full_honaker,
+    sqrt_toeplitz,
+    banded,
+    blt,
+    normalized_blt,
+    lambda,
+    identity,
+    automatic
+  };
   enum class Participation { restart, continue_, automatic };
 
   Choice strategy = Choice::full_honaker;

@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
        header + "\n" + R"({"event":"gaussian","noise_multiplier":2,"count":1,"steps":[0,99],"prev":")" +
            dpmpi::sha256(header) + "\"}\n",
        R"({"events":[{"event":"tree","strategy":"banded","leaves":9,"band":3,"noise_multiplier":1,"restarts":2}]})",
+       R"({"event":"tree","strategy":"normalized_blt","leaves":9,"decays":[0.9],"weights":[0.5],"noise_multiplier":1})",
        R"({"event":"tree","strategy":"blt","leaves":9,"decays":[0.9],"weights":[0.5],"participations":2,"separation":4,"noise_multiplier":1})"});
   const std::string of_looks = R"({"ledger":1,"adjacency":"add_remove","part":"looks","people":")" +
                                dpmpi::sha256("") + R"(","delta":1e-06)";

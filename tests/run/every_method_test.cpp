@@ -441,7 +441,7 @@ TEST_P(EveryMethod, GoesOnFromItsArchiveAfterAnyStep) { expect_to_go_on_after_an
 // A tree's noise is made again from the clips of its leaves.
 TEST_P(EveryMethod, GoesOnFromItsArchiveWhereATreesClipFollowsTheNorms) {
   if (GetParam() != "dp-ftrl") return;
-  for (const char* strategy : {"fenwick", "full_honaker", "sqrt_toeplitz", "banded", "blt"})
+  for (const char* strategy : {"fenwick", "full_honaker", "sqrt_toeplitz", "banded", "blt", "normalized_blt"})
     for (const Units units : {Units::records, Units::persons}) {
       Planned plan(folder(), GetParam(), units,
                    {"method.clip_quantile=0.3", "method.clip_rate=1", "method.restarts=2", "method.passes=2",

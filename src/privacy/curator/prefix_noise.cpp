@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "privacy/curves/normalized_buffers.hpp"
 
 namespace dpmpi {
 
@@ -22,9 +23,11 @@ void add(double factor, std::span<const double> x, std::span<double> sum) {
 }
 
 // Buffer i, a row of `kept`, holds s_i = sum_{j > 0} decay_i^(j-1) zeta_{t-j}, so zeta_t = xi_t - sum_i weight_i
-// s_i. Memory is what this waits for: every row passes by once.
+// s_i. The prefix gets zeta_t times the norm of its column. Memory is what this waits for: every row passes by
+// once.
 template <std::size_t count>
-void pass_buffers(Buffers buffers, double scale, std::span<const double> xi, double* kept, double* prefix) {
+void pass_buffers(Buffers buffers, double scale, double norm, std::span<const double> xi, double* kept,
+                  double* prefix) {
   const std::size_t dim = xi.size();
   const double* const drawn = xi.data();
   std::array<double*, count> held;
@@ -36,7 +39,7 @@ void pass_buffers(Buffers buffers, double scale, std::span<const double> xi, dou
     double zeta = drawn[j] * scale;
     for (std::size_t i = 0; i < count; ++i) zeta += -buffers.weight[i] * held[i][j];
     for (std::size_t i = 0; i < count; ++i) held[i][j] = buffers.decay[i] * held[i][j] + zeta;
-    prefix[j] += zeta;
+    prefix[j] += norm * zeta;
   }
 }
 
@@ -59,6 +62,7 @@ std::uint64_t rows_kept(const Tree& tree) {
     case Strategy::banded:
       return tree.band;
     case Strategy::blt:
+    case Strategy::normalized_blt:
       return tree.buffers.count;
     case Strategy::explicit_matrix:
       break;
@@ -87,6 +91,7 @@ PrefixNoise::PrefixNoise(const Tree& tree, std::size_t dim) : tree_(tree), dim_(
   fresh_.resize(dim);
   prefix_.resize(dim);
   scale_.reserve(std::min<std::uint64_t>(tree.leaves, 1 << 20));
+  if (tree.strategy == Strategy::normalized_blt) norms_ = column_norms(tree.buffers, tree.leaves);
   if (tree.strategy == Strategy::sqrt_toeplitz || tree.strategy == Strategy::banded)
     for (std::uint64_t k = 0; k < rows; ++k) {
       const auto x = static_cast<double>(k);
@@ -119,6 +124,7 @@ std::span<const double> PrefixNoise::next(double leaf_scale, const Draw& draw) {
       next_sqrt_toeplitz(draw);
       break;
     case Strategy::blt:
+    case Strategy::normalized_blt:
       next_buffered(draw);
       break;
     default:
@@ -196,7 +202,8 @@ void PrefixNoise::next_buffered(const Draw& draw) {
   }
   draw(0, fresh_);
   constexpr auto passes = buffered_passes(std::make_index_sequence<Buffers::most + 1>());
-  passes.at(tree_.buffers.count)(tree_.buffers, largest_scale(), fresh_, kept_.data(), prefix_.data());
+  const double norm = norms_.empty() ? 1 : norms_.at(leaf() - 1);
+  passes.at(tree_.buffers.count)(tree_.buffers, largest_scale(), norm, fresh_, kept_.data(), prefix_.data());
 }
 
 }  // namespace dpmpi

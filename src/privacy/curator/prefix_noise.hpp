@@ -58,6 +58,7 @@ class PrefixNoise {
   std::size_t dim_;
   std::vector<double> scale_;        // of the leaves so far
   std::vector<double> coefficient_;  // c_0, c_1, ...
+  std::vector<double> norms_;        // of the columns, normalized_blt only
   AlignedVector<double> kept_;       // rows: one a level, or past draws
   AlignedVector<double> fresh_, prefix_;
 };

@@ -11,6 +11,7 @@
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "privacy/curves/buffered_toeplitz.hpp"
+#include "privacy/curves/normalized_buffers.hpp"
 #include "privacy/curves/round_up.hpp"
 #include "privacy/curves/sqrt_toeplitz.hpp"
 
@@ -77,6 +78,8 @@ Columns columns(const Tree& tree) {
       return explicit_columns(tree);
     case Strategy::blt:
       return buffered_columns(tree);
+    case Strategy::normalized_blt:
+      return {1, 1};
   }
   throw BugError("unknown strategy");
 }
@@ -196,6 +199,7 @@ double prefix_noise_variance(const Tree& tree, std::uint64_t t) {
   if (tree.strategy == Strategy::explicit_matrix) return explicit_variance(tree, t);
   if (tree.strategy == Strategy::banded) return banded_variance(tree.band, t);
   if (tree.strategy == Strategy::blt) return PrefixWeights(tree.buffers).variance(t);
+  if (tree.strategy == Strategy::normalized_blt) return NormalizedVariance(tree.buffers, tree.leaves, t).last;
   if (tree.strategy == Strategy::sqrt_toeplitz) return static_cast<double>(sqrt_toeplitz_norm(t));
   double sum = 0;
   for (int level = 0; t >> level != 0; ++level)
@@ -210,6 +214,7 @@ double mean_prefix_noise_variance(const Tree& tree) {
     return static_cast<double>(mean_sqrt_toeplitz_norm(leaves));
   if (tree.strategy == Strategy::banded) return mean_banded_variance(tree.band, leaves);
   if (tree.strategy == Strategy::blt) return PrefixWeights(tree.buffers).mean_variance(leaves);
+  if (tree.strategy == Strategy::normalized_blt) return NormalizedVariance(tree.buffers, leaves, leaves).mean;
   double sum = 0;
   if (tree.strategy == Strategy::explicit_matrix)
     for (std::uint64_t t = 1; t <= leaves; ++t) sum += explicit_variance(tree, t);

@@ -40,7 +40,7 @@ constexpr Allowed<std::uint64_t> whole_or_zero{"a whole number from 0 to 2^53",
 constexpr std::uint64_t most_explicit_leaves = 2048;
 // What several participations cost takes so many operations, times buffers.
 constexpr std::uint64_t most_participations = 1ULL << 20, most_without_buffers = 256,
-                        most_leaves_without_buffers = 1ULL << 20;
+                        most_leaves_without_buffers = 1ULL << 20, most_normalized_leaves = 1ULL << 20;
 constexpr std::size_t most_releases = 4096, most_events_of_run = 4096;
 
 constexpr std::string_view mechanism_names[] = {"gaussian",
@@ -64,9 +64,9 @@ constexpr std::string_view mechanism_names[] = {"gaussian",
 static_assert(std::size(mechanism_names) == std::variant_size_v<Mechanism>);
 
 constexpr std::string_view strategy_names[] = {"fenwick", "full",     "full_honaker", "sqrt_toeplitz",
-                                               "banded",  "explicit", "blt"};
+                                               "banded",  "explicit", "blt",          "normalized_blt"};
 constexpr std::string_view strategies_allowed =
-    "fenwick, full, full_honaker, sqrt_toeplitz, banded, blt or explicit";
+    "fenwick, full, full_honaker, sqrt_toeplitz, banded, blt, normalized_blt or explicit";
 constexpr std::string_view decays_allowed = "up to 8 falling numbers above 0 and up to 1 - 2^-20";
 constexpr std::string_view weights_allowed = "as many numbers as decays, each above 0, with a sum below 1";
 
@@ -131,7 +131,7 @@ void for_each_member(M& m, Visit&& visit) {
   if constexpr (requires { m.noise_multiplier; }) visit("noise_multiplier", m.noise_multiplier, positive);
   if constexpr (requires { m.strategy; }) {
     if (m.strategy == Strategy::banded) visit("band", m.band, natural);
-    if (m.strategy == Strategy::blt) visit(m.buffers);
+    if (has_buffers(m.strategy)) visit(m.buffers);
     visit("first_leaf", m.first_leaf, positive, 1.0);
     visit("participations", m.participations, natural, std::uint64_t{1});
     if (m.participations > 1) visit("separation", m.separation, natural);
@@ -442,6 +442,8 @@ void check_leaves(const Tree& tree, std::string_view where) {
   const auto up_to_leaves = fmt::format("a whole number from 1 to the number of leaves, {}", tree.leaves);
   if (tree.strategy == Strategy::banded && tree.band > tree.leaves)
     refuse(where, "band", fmt::format("{}", tree.band), up_to_leaves);
+  if (tree.strategy == Strategy::normalized_blt && tree.leaves > most_normalized_leaves)
+    refuse(where, "leaves", fmt::format("{}", tree.leaves), "up to 2^20 with normalized_blt");
   if (tree.participations == 1) return;
   if (!toeplitz(tree.strategy))
     refuse(where, "participations", fmt::format("{} with strategy {}", tree.participations, name(tree.strategy)),

@@ -118,7 +118,12 @@ enum class Strategy {
   banded,           ///< its first `band` diagonals
   explicit_matrix,  ///< a lower-triangular matrix written out; "explicit" in files
   blt,              ///< buffered linear Toeplitz (Dvijotham et al. 2024): Buffers
+  normalized_blt,   ///< its columns over their norms: up to 2^20 leaves
 };
+/// Whether Buffers say the coefficients.
+inline bool has_buffers(Strategy strategy) {
+  return strategy == Strategy::blt || strategy == Strategy::normalized_blt;
+}
 std::string_view name(Strategy strategy);
 /// The lower triangular Toeplitz matrix of c_0 = 1, c_j = sum_i weight_i decay_i^(j-1). Its inverse needs `count`
 /// rows of memory. Without buffers it is the identity, whose leaves get independent noise; one buffer with both
@@ -143,7 +148,7 @@ struct Tree {
   std::vector<double> matrix{};      ///< explicit only: the lower triangle row by row, T (T + 1) / 2 finite numbers
   std::uint64_t participations = 1;  ///< more than 1 for Toeplitz matrices alone (sqrt_toeplitz, banded, blt)
   std::uint64_t separation = 0;      ///< of several participations: 1..leaves
-  Buffers buffers{};                 ///< blt only
+  Buffers buffers{};                 ///< blt and normalized_blt only
   auto operator<=>(const Tree&) const = default;
 };
 

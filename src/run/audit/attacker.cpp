@@ -10,6 +10,7 @@
 #include "data/records/sampling.hpp"
 #include "privacy/curator/running_release.hpp"
 #include "privacy/curator/votes.hpp"
+#include "privacy/curves/normalized_buffers.hpp"
 
 namespace dpmpi {
 namespace {
@@ -35,15 +36,16 @@ Vector difference(const Vector& a, const Vector& b) {
 }
 
 bool is_matrix(Strategy strategy) {
-  return strategy == Strategy::sqrt_toeplitz || strategy == Strategy::banded || strategy == Strategy::blt;
+  return strategy == Strategy::sqrt_toeplitz || strategy == Strategy::banded || has_buffers(strategy);
 }
 
-/// Entry (t, leaf), both from 1, of the strategy matrix; of trees the nodes that prefixes are read off.
+/// Entry (t, leaf), both from 1, of the strategy matrix, before its columns are normalized; of trees the nodes that
+/// prefixes are read off.
 double strategy_entry(const RunningSum& rule, std::uint64_t t, std::uint64_t leaf) {
   if (leaf > t) return 0;
   if (!is_matrix(rule.strategy)) return leaf > (t & (t - 1)) ? 1 : 0;
   const std::uint64_t k = t - leaf;
-  if (rule.strategy == Strategy::blt) {
+  if (has_buffers(rule.strategy)) {
     double sum = k == 0 ? 1 : 0;
     for (std::size_t i = 0; i < rule.buffers.count && k > 0; ++i)
       sum += rule.buffers.weight[i] * std::pow(rule.buffers.decay[i], static_cast<double>(k - 1));
@@ -224,25 +226,29 @@ void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<cons
     run = {};
     run.before.assign(values.size(), 0);
     run.taken.resize(suspects());
+    if (rule.strategy == Strategy::normalized_blt)
+      run.norms = column_norms(rule.buffers, RunningSum::leaves(query));
   }
   run.increments.emplace_back(values.begin(), values.end());
   for (std::size_t j = 0; j < values.size(); ++j) run.increments.back()[j] -= run.before[j];
   run.before.assign(values.begin(), values.end());
   run.scale.push_back(scale);
   const double noise_std = query.noise_std * row_scale(rule, run.scale);
+  const auto entry = [&](std::uint64_t s) {
+    return strategy_entry(rule, leaf, s) / (run.norms.empty() ? 1 : run.norms[s - 1]);
+  };
 
   for (std::size_t i = 0; i < suspects(); ++i) {
     if (!pending_[i].empty() && parts_[i].probability > 0) run.taken[i].push_back({leaf, pending_[i]});
     Vector shift(values.size(), 0);  // of this query, if the suspect is there
     for (const auto& [at, contribution] : run.taken[i])
-      if (const double a = strategy_entry(rule, leaf, at); a != 0)
+      if (const double a = entry(at); a != 0)
         for (std::size_t j = 0; j < shift.size(); ++j) shift[j] += a * contribution[j];
     const double square = product(shift, shift);
     if (square == 0) continue;
     double along = 0;
     for (std::uint64_t s = 1; s <= leaf; ++s)
-      if (const double a = strategy_entry(rule, leaf, s); a != 0)
-        along += a * product(run.increments[s - 1], shift);
+      if (const double a = entry(s); a != 0) along += a * product(run.increments[s - 1], shift);
     add_evidence(i, along, square, noise_std * noise_std, 1);
   }
   note(run.increments.back(), noise_std);

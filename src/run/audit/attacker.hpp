@@ -81,6 +81,7 @@ class Attacker final : public ReleaseListener {
     Vector before;
     Vector scale;  // leaf_noise_scale of each
     std::vector<std::vector<TakenPart>> taken;
+    Vector norms;  // of the strategy's columns, if they are normalized
   };
 
   Part part(const Query& query, std::uint64_t t, std::size_t suspect);

@@ -18,7 +18,7 @@ namespace dpmpi {
 namespace {
 
 /// Half of what the header of a model file may hold, with room for the quotation marks of JSON.
-constexpr std::size_t longest = file_limit::mebibyte / 2;
+constexpr std::size_t longest_recipe = file_limit::mebibyte / 2;
 
 // Which records there were, how a run went through them, and what it began with and left as it was, says nothing of
 // how others are read.
@@ -89,7 +89,7 @@ std::vector<std::pair<std::string, std::string>> recipe_of(const RunConfig& conf
           fmt::format("{} = {}\n", name.substr(name.find('.') + 1), ini_value(prepared ? sha256(columns) : value));
     }
   }
-  if (text.size() + columns.size() > longest || !is_utf8(text) || !is_utf8(columns)) return {};
+  if (text.size() + columns.size() > longest_recipe || !is_utf8(text) || !is_utf8(columns)) return {};
   std::vector<std::pair<std::string, std::string>> pairs{{"recipe", text},
                                                          {"features", fmt::format("{}", features)}};
   if (!columns.empty()) pairs.emplace_back("columns", columns);

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "privacy/curves/buffer_search.hpp"
 #include "privacy/curves/strategy.hpp"
 #include "privacy/events/planned_events.hpp"
 #include "run/report/html.hpp"
@@ -61,25 +65,64 @@ constexpr std::uint64_t most_leaves = 256;  // of a curve; some strategies take 
 // Noise of a wider band takes too long to compute; no method has one.
 constexpr std::uint64_t largest_band = 4096;
 
-/// Deviation of the noise in each prefix sum, in units of a node's.
-Plot::Line prefix_noise_line(const Tree& tree) {
-  Plot::Line line{"this run", {}};
+/// Deviation of the noise in each prefix sum, in units of `unit` draws.
+Plot::Line prefix_noise_line(const std::string& name, const Tree& tree, double unit, int colour) {
+  Plot::Line line{name, {}, false, colour};
   const std::uint64_t points = std::min(most_leaves, tree.leaves);
   for (std::uint64_t i = 1; i <= points; ++i) {
     const auto t = static_cast<std::uint64_t>(
         std::ceil(static_cast<double>(tree.leaves) * static_cast<double>(i) / static_cast<double>(points)));
-    line.points.emplace_back(static_cast<double>(t), std::sqrt(prefix_noise_variance(tree, t)));
+    line.points.emplace_back(static_cast<double>(t), unit * std::sqrt(prefix_noise_variance(tree, t)));
   }
   return line;
 }
 
-// Releases of the leaves one by one pay for one node a participation, where this tree pays for its column norm.
-Plot::Line independent_line(const Tree& tree, const Plot::Line& like) {
-  Plot::Line line{"one by one", {}, false, Plot::reference};
-  const double node = std::max(1.0, tree.first_leaf) *
-                      std::sqrt(static_cast<double>(tree.participations) / squared_sensitivity(tree));
-  for (const auto& [t, ignored] : like.points) line.points.emplace_back(t, node * std::sqrt(t));
-  return line;
+constexpr std::uint64_t most_compared = 1
+                                        << 16;  // leaves: norms of several participations and searches take longer
+
+/// Other strategies for the same leaves and participations, each with its name.
+std::vector<std::pair<std::string, Tree>> other_strategies(const Tree& tree) {
+  Tree other{.leaves = tree.leaves,
+             .noise_multiplier = 1,
+             .first_leaf = tree.first_leaf,
+             .participations = tree.participations,
+             .separation = tree.separation};
+  std::vector<std::pair<std::string, Tree>> all;
+  const auto add = [&](const char* name, Strategy strategy, Buffers buffers) {
+    other.strategy = strategy;
+    other.buffers = buffers;
+    const bool this_run = strategy == tree.strategy && buffers == tree.buffers;
+    if (!this_run) all.emplace_back(name, other);
+  };
+  add("one by one", Strategy::blt, {});
+  if (tree.leaves > most_compared) return all;
+  if (tree.participations == 1) add("tree", Strategy::fenwick, {});
+  const std::uint64_t apart = tree.participations > 1 ? tree.separation : tree.leaves;
+  if (tree.leaves > 1)
+    add("lambda", Strategy::blt, lambda_buffer(best_lambda(tree.leaves, {tree.participations, apart})));
+  add("sqrt_toeplitz", Strategy::sqrt_toeplitz, {});
+  return all;
+}
+
+/// The run's noise in units of a draw, and that of other strategies at the same guarantee: draws in proportion to
+/// what the strategy makes of one record.
+Plot noise_of_strategies(const Tree& tree) {
+  Plot plot{"leaf", "noise of the sum so far, in a node's", {prefix_noise_line("this run", tree, 1, 0)}};
+  for (const auto& [name, other] : other_strategies(tree)) {
+    const auto count = static_cast<int>(plot.lines.size());
+    plot.lines.push_back(prefix_noise_line(name, other,
+                                           std::sqrt(squared_sensitivity(other) / squared_sensitivity(tree)),
+                                           count == 1 ? Plot::reference : count - 1));
+  }
+  return plot;
+}
+
+/// Of the names of the lines, with the noise at the last leaf.
+std::string at_the_last_leaf(const Plot& plot) {
+  std::vector<std::string> words;
+  for (std::size_t i = 1; i < plot.lines.size(); ++i)
+    words.push_back(plot.lines[i].name + " " + shown(plot.lines[i].points.back().second));
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 }  // namespace
@@ -94,10 +137,9 @@ std::string running_sum_section(const RunRecord& run) {
     const Event event = planned_event(line, run.directory + "/plan.json");
     const auto& tree = std::get<Tree>(event.mechanism);
     if (tree.strategy == Strategy::banded && tree.band > largest_band) continue;
-    Plot plot{"leaf", "noise of the sum so far, in a node's", {prefix_noise_line(tree)}};
-    plot.lines.push_back(independent_line(tree, plot.lines[0]));
+    const Plot plot = noise_of_strategies(tree);
     rows.push_back({std::string(name(tree.strategy)), fmt::format("{}", tree.leaves),
-                    shown(plot.lines[0].points.back().second), shown(plot.lines[1].points.back().second),
+                    shown(plot.lines[0].points.back().second), at_the_last_leaf(plot),
                     shown(std::sqrt(mean_prefix_noise_variance(tree)))});
     gallery.add(plot);
   }
@@ -105,10 +147,12 @@ std::string running_sum_section(const RunRecord& run) {
   return html::heading("Noise of the running sums") +
          html::paragraph(
              "After every leaf the sum of all leaves so far is released. Deviation of its noise per coordinate, in "
-             "units of the noise of one node of the strategy; beside it, that of sums of leaves that are released "
-             "one by one under the same guarantee, which grows like the square root of their number.") +
-         html::table({"strategy", "leaves", "at the last leaf", "one by one", "on average (root mean square)"},
-                     rows) +
+             "units of the noise of one node of the strategy; beside it, that of other strategies under the same "
+             "guarantee. Sums of leaves that are released one by one have noise that grows like the square root of "
+             "their number.") +
+         html::table(
+             {"strategy", "leaves", "at the last leaf", "other strategies there", "on average (root mean square)"},
+             rows) +
          gallery.markup();
 }
 

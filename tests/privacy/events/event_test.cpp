@@ -123,6 +123,13 @@ TEST(Event, RefusesBuffersAndParticipationsWithoutProof) {
             R"({{"event":"tree","strategy":"{}","leaves":8,"noise_multiplier":3,"participations":2,"separation":4}})",
             strategy)),
         "accepted");
+  for (const char* members : {R"("leaves":8,"participations":2,"separation":4)", R"("leaves":1048577)"})
+    EXPECT_NE(
+        refusal(fmt::format(R"({{"event":"tree","strategy":"normalized_blt","noise_multiplier":3,"decays":[],)"
+                            R"("weights":[],{}}})",
+                            members)),
+        "accepted")
+        << members;
   EXPECT_NE(
       refusal(
           R"({"event":"tree","strategy":"sqrt_toeplitz","leaves":2000000,"noise_multiplier":3,"participations":2,"separation":4})"),

@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/errors.hpp"
+#include "privacy/curves/strategy.hpp"
+#include "privacy/events/planned_events.hpp"
 #include "run/directory/files.hpp"
 #include "run/evaluate/evaluate.hpp"
 #include "run/report/numbers.hpp"
@@ -127,6 +129,13 @@ TEST_F(Report, NoiseOfRunningSums) {
             0);
   const std::string page = report_html({path("sums")}, false);
   EXPECT_TRUE(contains(page, "Noise of the running sums"));
+  // Beside those of other strategies with the same guarantee: independent noise of t leaves has the deviation
+  // sqrt(t), and draws that are larger by as much as this strategy makes of one record.
+  const auto plan = nlohmann::ordered_json::parse(read_file(path("sums/plan.json")));
+  const auto tree = std::get<Tree>(planned_event(plan.at("events").at(0), "plan.json").mechanism);
+  const double one_by_one = std::sqrt(static_cast<double>(tree.leaves) / squared_sensitivity(tree));
+  EXPECT_TRUE(contains(page, "one by one " + shown(one_by_one)));
+  for (const char* other : {", tree ", ", lambda "}) EXPECT_TRUE(contains(page, other)) << other;
   EXPECT_FALSE(contains(report_html({path("one")}, false), "Noise of the running sums"));
 }
 

@@ -76,7 +76,7 @@ std::vector<Case> cases() {
   all.push_back(with(short_run("zo-o2nc"), {"method.restart=4", "method.passes=2", "method.directions=iid"}));
   all.push_back(with(short_run("zo-naive"), {"method.passes=2", "method.output=stationarity"}));
   all.push_back(with(short_run("dp-ftrl"), {"method.momentum=0.9"}));
-  for (const char* strategy : {"sqrt_toeplitz", "blt", "lambda", "identity"})
+  for (const char* strategy : {"sqrt_toeplitz", "blt", "normalized_blt", "lambda", "identity"})
     all.push_back(with(short_run("dp-ftrl"), {"method.passes=3", "method.participation=continue",
                                               fmt::format("method.strategy={}", strategy)}));
   for (const char* name : {"dp-sgd", "dp-ftrl"})

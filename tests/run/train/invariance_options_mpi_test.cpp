@@ -65,9 +65,9 @@ TEST_F(Invariance, WeightsAndExposures) {
 TEST_F(Invariance, EveryRunningSum) {
   for (const char* more :
        {"method.strategy=full_honaker", "method.strategy=sqrt_toeplitz", "method.strategy=banded",
-        "method.strategy=blt", "method.strategy=lambda", "method.strategy=auto", "method.adaptive_clip=true",
-        "method.restart=4", "method.skip_last=true", "method.passes=2", "method.directions=iid",
-        "method.fast=false", "objective.l2=0.1", "privacy.adjacency=replace_one"}) {
+        "method.strategy=blt", "method.strategy=normalized_blt", "method.strategy=lambda", "method.strategy=auto",
+        "method.adaptive_clip=true", "method.restart=4", "method.skip_last=true", "method.passes=2",
+        "method.directions=iid", "method.fast=false", "objective.l2=0.1", "privacy.adjacency=replace_one"}) {
     Settings settings = needs("absolute", Storage::dense_f32);
     for (const auto& option : options_of("zo-o2nc", "absolute")) settings.push_back(option);
     settings.insert(settings.end(), {"method.name=zo-o2nc", "objective.name=absolute", "method.band=3", more});

@@ -18,7 +18,7 @@ std::uint64_t RunningSum::leaves(const Query& q) {
 Tree RunningSum::tree(const Query& q) const {
   Tree tree{strategy, leaves(q), q.noise_multiplier, strategy == Strategy::banded ? band : 0,
             adaptive ? 1 : first_clip};
-  if (strategy == Strategy::blt) tree.buffers = buffers;
+  if (has_buffers(strategy)) tree.buffers = buffers;
   if (passes > 1) tree.participations = passes, tree.separation = std::get<Shuffled>(q.sampling).leaves;
   return tree;
 }
@@ -35,8 +35,7 @@ void RunningSum::declare(Query& q) const {
   // A record is part of one leaf a pass, which shifts a few nodes of a tree or all later rows of a matrix. A run of
   // one leaf has only the first; with adaptive noise that, too, gets the noise of its own size.
   const auto T = static_cast<double>(leaves(q));
-  const bool matrix =
-      strategy == Strategy::sqrt_toeplitz || strategy == Strategy::banded || strategy == Strategy::blt;
+  const bool matrix = strategy == Strategy::sqrt_toeplitz || strategy == Strategy::banded || has_buffers(strategy);
   q.shift.values = matrix ? T : 1 + std::log2(T);
   q.shift.size = leaves(q) == 1 && !adaptive ? first_clip : std::max(1.0, first_clip);
   if (!q.is_private()) return;
