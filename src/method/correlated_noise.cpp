@@ -19,12 +19,13 @@ namespace {
 using Choice = CorrelatedNoiseSettings::Choice;
 using Participation = CorrelatedNoiseSettings::Participation;
 
+// But for banded_blt: where samples are not secret, blt has less noise.
 constexpr Choice all_choices[] = {Choice::fenwick, Choice::full_honaker,   Choice::sqrt_toeplitz, Choice::banded,
                                   Choice::blt,     Choice::normalized_blt, Choice::lambda,        Choice::identity};
 
 std::string_view name_of(Choice choice) {
-  constexpr std::string_view names[] = {"fenwick",        "full_honaker", "sqrt_toeplitz", "banded", "blt",
-                                        "normalized_blt", "lambda",       "identity",      "auto"};
+  constexpr std::string_view names[] = {"fenwick",        "full_honaker", "sqrt_toeplitz", "banded",   "blt",
+                                        "normalized_blt", "banded_blt",   "lambda",        "identity", "auto"};
   return names[static_cast<std::size_t>(choice)];
 }
 
@@ -67,10 +68,11 @@ void CorrelatedNoiseSettings::declare(Options& options) {
                   {"banded", Choice::banded},
                   {"blt", Choice::blt},
                   {"normalized_blt", Choice::normalized_blt},
+                  {"banded_blt", Choice::banded_blt},
                   {"lambda", Choice::lambda},
                   {"identity", Choice::identity},
                   {"auto", Choice::automatic}})
-      .add("band", band, "diagonals of strategy = banded", Range::at_least(1))
+      .add("band", band, "diagonals of strategy = banded and banded_blt, at most", Range::at_least(1))
       .add("buffers", buffers, "buffers of strategy = blt and normalized_blt, at most", Range::closed(1, 5))
       .add("lambda", lambda, "share of the step before that strategy = lambda takes off; 0: the best",
            Range{0, 0.999, false, false});
@@ -86,7 +88,7 @@ void CorrelatedNoiseSettings::declare_participation(Options& options) {
 }
 
 Tree tree_of(const RunningSum& rule, std::uint64_t leaves_of_pass) {
-  Tree tree{rule.strategy, leaves_of_pass * rule.passes, 1, rule.strategy == Strategy::banded ? rule.band : 0};
+  Tree tree{rule.strategy, leaves_of_pass * rule.passes, 1, is_banded(rule.strategy) ? rule.band : 0};
   tree.buffers = rule.buffers;
   if (rule.passes > 1) tree.participations = rule.passes, tree.separation = leaves_of_pass;
   return tree;
@@ -134,6 +136,7 @@ RunningSum CorrelatedNoiseSettings::rule(Choice choice, std::uint64_t passes, co
     case Choice::identity:
       rule.strategy = Strategy::blt;
       break;
+    case Choice::banded_blt:
     case Choice::automatic:
       throw BugError("a strategy");
   }
@@ -150,6 +153,10 @@ std::vector<std::uint64_t> CorrelatedNoiseSettings::lengths(Choice choice, const
 }
 
 RunningSum CorrelatedNoiseSettings::settled(const SumsOfRun& run) const {
+  if (strategy == Choice::banded_blt)
+    throw ConfigError(
+        "method.strategy = banded_blt is for the secret samples of dp-ftrl with method.sampling = cyclic_poisson; "
+        "without them blt has less noise");
   std::vector<RunningSum> candidates;
   for (const Choice choice : all_choices)
     for (const std::uint64_t passes : lengths(choice, run))

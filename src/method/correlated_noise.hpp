@@ -29,6 +29,7 @@ struct CorrelatedNoiseSettings {
     banded,
     blt,
     normalized_blt,
+    banded_blt,
     lambda,
     identity,
     automatic

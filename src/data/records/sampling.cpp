@@ -63,11 +63,25 @@ void select_subset(std::uint64_t quota, std::uint64_t count, SecretStream& strea
   }
 }
 
+// The first position of a block whose index is t modulo `parts`.
+std::uint64_t first_of_residue(std::uint64_t parts, std::uint64_t first_index, std::uint64_t step) {
+  return (step % parts + parts - first_index % parts) % parts;
+}
+
 void select_residue(std::uint64_t parts, std::uint64_t first_index, std::uint64_t count, std::uint64_t step,
                     std::vector<std::uint32_t>& out) {
-  const std::uint64_t residue = step % parts;
-  for (std::uint64_t i = (residue + parts - first_index % parts) % parts; i < count; i += parts)
+  for (std::uint64_t i = first_of_residue(parts, first_index, step); i < count; i += parts)
     out.push_back(static_cast<std::uint32_t>(i));
+}
+
+// A Poisson sample of the places of the group in the block, which then become positions.
+void select_of_group(const CyclicPoisson& rule, std::uint64_t first_index, std::uint64_t count,
+                     SecretStream& stream, std::uint32_t site, std::uint64_t step,
+                     std::vector<std::uint32_t>& out) {
+  const std::uint64_t first = first_of_residue(rule.groups, first_index, step);
+  if (first >= count) return;
+  select_poisson(rule.rate, (count - first + rule.groups - 1) / rule.groups, stream, site, step, out);
+  for (std::uint32_t& position : out) position = static_cast<std::uint32_t>(first + position * rule.groups);
 }
 
 // "27 x 100 (3 times), 50": equal parts that follow one another are one item, with how often each is used; of more
@@ -110,6 +124,10 @@ std::string describe(const SamplingRule& rule) {
                  },
                  [](const FullBatch&) { return std::string("full batch"); },
                  [](const Cyclic& c) { return fmt::format("cyclic, {} parts", c.parts); },
+                 [](const CyclicPoisson& c) {
+                   return fmt::format("Poisson of {} group{} in turn, sampling rate {:.6g}", c.groups,
+                                      c.groups == 1 ? "" : "s", c.rate);
+                 },
                  [](const Shuffled& s) {
                    return fmt::format("shuffled {}, {} runs a pass of batches of {} and {} times {}",
                                       s.reshuffle ? "every pass" : "once", s.runs, s.first, s.leaves - 1, s.batch);
@@ -124,6 +142,7 @@ double expected_share(const SamplingRule& rule, std::uint64_t records) {
           [](const Poisson& p) { return p.rate; },
           [&](const WithoutReplacement& w) { return static_cast<double>(w.batch) / static_cast<double>(records); },
           [](const FullBatch&) { return 1.0; }, [](const Cyclic& c) { return 1.0 / static_cast<double>(c.parts); },
+          [](const CyclicPoisson& c) { return c.rate / static_cast<double>(c.groups); },
           [&](const Shuffled& s) { return static_cast<double>(s.batch) / static_cast<double>(records); },
           [&](const Disjoint& d) { return mean_size(d) / static_cast<double>(records); }},
       rule);
@@ -139,6 +158,7 @@ std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records) {
           [&](const Poisson&) { return records; }, [](const WithoutReplacement& w) { return w.batch; },
           [&](const FullBatch&) { return records; },
           [&](const Cyclic& c) { return (records + c.parts - 1) / c.parts; },
+          [&](const CyclicPoisson& c) { return (records + c.groups - 1) / c.groups; },
           [](const Shuffled& s) { return std::max(s.first, s.batch); },
           [](const Disjoint& d) { return std::ranges::max_element(d.parts, {}, &Disjoint::Part::size)->size; }},
       rule);
@@ -193,13 +213,15 @@ SamplingRule stratified(const SamplingRule& rule, const BlockLayout& layout) {
 void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream,
             std::uint32_t site, std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out) {
   out.clear();
-  std::visit(overloaded{[&](const Poisson& p) { select_poisson(p.rate, count, stream, site, step, out); },
-                        [&](const WithoutReplacement&) { select_subset(quota, count, stream, site, step, out); },
-                        [&](const FullBatch&) { select_residue(1, first_index, count, step, out); },
-                        [&](const Cyclic& c) { select_residue(c.parts, first_index, count, step, out); },
-                        [](const Shuffled&) { throw BugError("a shuffle is selected from its ShuffledBlock"); },
-                        [](const Disjoint&) { throw BugError("parts are selected from their PartIndex"); }},
-             rule);
+  std::visit(
+      overloaded{[&](const Poisson& p) { select_poisson(p.rate, count, stream, site, step, out); },
+                 [&](const WithoutReplacement&) { select_subset(quota, count, stream, site, step, out); },
+                 [&](const FullBatch&) { select_residue(1, first_index, count, step, out); },
+                 [&](const Cyclic& c) { select_residue(c.parts, first_index, count, step, out); },
+                 [&](const CyclicPoisson& c) { select_of_group(c, first_index, count, stream, site, step, out); },
+                 [](const Shuffled&) { throw BugError("a shuffle is selected from its ShuffledBlock"); },
+                 [](const Disjoint&) { throw BugError("parts are selected from their PartIndex"); }},
+      rule);
 }
 
 MicroBatching MicroBatching::plan(std::size_t capacity, std::uint64_t largest_block, double share) {

@@ -32,6 +32,12 @@ struct FullBatch {};
 struct Cyclic {
   std::uint64_t parts = 1;
 };
+/// Record i is in group i mod groups, which is public and depends on its position alone. Step t draws from group
+/// t mod groups, every record of it independently with probability `rate` (secret bits, as of Poisson).
+struct CyclicPoisson {
+  std::uint64_t groups = 1;  ///< >= 1
+  double rate = 0;           ///< in (0, 1]
+};
 /// Public: a shuffle of the positions (shuffle_slots), cut into runs of `leaves` consecutive batches, the first of
 /// a run of size `first` and the others of size `batch`. `runs` runs are a pass, which uses a record once at most;
 /// further passes repeat it, or draw a shuffle of their own. Positions behind the last run are not used.
@@ -68,7 +74,8 @@ struct Disjoint {
   std::uint64_t first_release(std::size_t p) const;  ///< of part p
   std::uint64_t begin(std::size_t p) const;          ///< its first slot; begin(parts.size()): slots used in all
 };
-using SamplingRule = std::variant<Poisson, WithoutReplacement, FullBatch, Cyclic, Shuffled, Disjoint>;
+using SamplingRule =
+    std::variant<Poisson, WithoutReplacement, FullBatch, Cyclic, CyclicPoisson, Shuffled, Disjoint>;
 
 std::string describe(const SamplingRule& rule);
 /// Expected batch size (a public constant, the normaliser of means); of Disjoint the mean over the releases.

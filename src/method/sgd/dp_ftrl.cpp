@@ -1,6 +1,7 @@
 // dp-ftrl: follow the regularised leader on clipped gradients whose prefix sums carry tree noise (Kairouz et al.
 // 2021, "Practical and private (deep) learning without sampling or shuffling", Algorithm 1): privacy without secret
-// sampling, from an order of the records that anybody may know.
+// sampling, from an order of the records that anybody may know. Or with secret sampling: each step draws from one
+// of several groups of records, which take turns (Choquette-Choo et al. 2023, arXiv:2306.08153).
 //
 // FTRL without constraints, x_{t+1} = x_1 - eta (g_1 + .. + g_t + noise_t), is gradient descent on the increments
 // of the noisy prefix sums, and its momentum variant heavy-ball descent on them; so those go to the common
@@ -13,9 +14,11 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "method/amplified_band.hpp"
 #include "method/clipped_records.hpp"
 #include "method/correlated_noise.hpp"
 #include "method/method.hpp"
+#include "method/schedule.hpp"
 #include "method/sgd/following_clip.hpp"
 #include "method/sgd/optimizer.hpp"
 #include "objective/minimax/saddle.hpp"
@@ -24,15 +27,27 @@
 namespace dpmpi {
 namespace {
 
+enum class FtrlSampling { shuffled, cyclic_poisson };
+
 struct DpFtrlSettings final : MethodSettings {
-  std::int64_t batch = 256, passes = 1, restarts = 1, seed = 1;
+  std::int64_t batch = 256, passes = 1, restarts = 1, groups = 0, seed = 1;
+  FtrlSampling sampling = FtrlSampling::shuffled;
   FollowingClipSettings clip;
   CorrelatedNoiseSettings noise;
   OptimizerSettings optimizer;
 
   void declare(Options& options) override {
-    options.add("batch", batch, "records of a step", Range::closed(1, 0x1p31))
-        .add("passes", passes, "passes over the data", Range::closed(1, 0x1p31))
+    options
+        .add_words(
+            "sampling", sampling,
+            "which records take part in a step: a run of a public shuffle, or a secret Poisson sample of one of "
+            "the groups, which take turns",
+            {{"shuffled", FtrlSampling::shuffled}, {"cyclic_poisson", FtrlSampling::cyclic_poisson}})
+        .add("groups", groups,
+             "groups of sampling = cyclic_poisson; 0: as many as leave the least noise, method.band at most",
+             Range::closed(0, 0x1p20))
+        .add("batch", batch, "records of a step (of cyclic_poisson: expected)", Range::closed(1, 0x1p31))
+        .add("passes", passes, "passes over the data (of cyclic_poisson: expected)", Range::closed(1, 0x1p31))
         .add("restarts", restarts, "trees of a pass: each starts from the point where the last one ended",
              Range::closed(1, 0x1p31));
     clip.declare(options);
@@ -44,7 +59,16 @@ struct DpFtrlSettings final : MethodSettings {
   void validate(std::vector<std::string>& problems) const override {
     clip.validate(problems);
     optimizer.validate(problems);
+    if (!draws_secretly()) {
+      if (groups > 0) problems.push_back("method.groups is for method.sampling = cyclic_poisson");
+      return;
+    }
+    if (restarts > 1)
+      problems.push_back("method.restarts is for method.sampling = shuffled: a cycle of groups goes on to the end");
+    if (clip.follows())
+      problems.push_back("method.clip_quantile has no analysis with method.sampling = cyclic_poisson");
   }
+  bool draws_secretly() const { return sampling == FtrlSampling::cyclic_poisson; }
   std::string describe_releases() const override {
     return clip.follows() ? "the model, every iterate and every clip" : MethodSettings::describe_releases();
   }
@@ -54,24 +78,18 @@ struct DpFtrlSettings final : MethodSettings {
 class DpFtrlPlan final : public MethodPlan {
  public:
   DpFtrlPlan(const DpFtrlSettings& settings, const PublicFacts& facts) : settings_(settings), facts_(facts) {
-    leaves_ = facts.data.records / (whole(settings.batch) * whole(settings.restarts));
-    if (leaves_ == 0)
-      throw ConfigError(fmt::format("method.batch * method.restarts = {} is larger than n = {}",
-                                    settings.batch * settings.restarts, facts.data.records));
     require_gradients(*facts.objective, "dp-ftrl");
     settings.clip.require_norms(*facts.objective);
-    steps = leaves_ * whole(settings.restarts) * whole(settings.passes);
-    running_ = settings.noise.settled(sums());
-    running_.adaptive = settings.clip.follows();
-    running_.votes = settings.clip.votes();
+    if (settings.draws_secretly())
+      take_turns();
+    else
+      shuffle();
   }
 
-  // A record is part of one leaf of a pass.
   std::vector<QuerySpec> queries(double noise_multiplier) const override {
-    const std::uint64_t batch = whole(settings_.batch), restarts = whole(settings_.restarts);
     return {{.name = "gradient",
              .dim = settings_.clip.coordinates(facts_.objective->dim()),
-             .sampling = Shuffled{whole(settings_.seed), batch, batch, leaves_, restarts},
+             .sampling = sampling_,
              .bound = settings_.clip.bound(),
              .slack = offered(facts_.objective->gradients()).gradient_slack(),
              .noise_multiplier = noise_multiplier,
@@ -89,15 +107,21 @@ class DpFtrlPlan final : public MethodPlan {
                 {"leaves", static_cast<double>(leaves_)},
                 {"restarts", static_cast<double>(settings_.restarts)},
                 {"passes", passes}};
+    const auto* turns = std::get_if<CyclicPoisson>(&sampling_);
+    if (turns)
+      all.insert(all.end(), {{"groups", real(turns->groups)}, {"band", real(running_.band)}, {"q", turns->rate}});
     if (running_.passes > 1) all.emplace_back("passes_of_a_tree", real(running_.passes));
     for (auto& quantity : settings_.clip.report_quantities(gradient)) all.push_back(std::move(quantity));
-    all.insert(all.end(), {{"mean_prefix_variance", prefix_variance(gradient)},
-                           {"mu", z > 0 ? std::sqrt(passes / real(running_.passes)) * tree_mu(tree) : 0},
-                           {"eta", optimizer(gradient).rate}});
+    all.emplace_back("mean_prefix_variance", prefix_variance(gradient));
+    if (!turns) all.emplace_back("mu", z > 0 ? std::sqrt(passes / real(running_.passes)) * tree_mu(tree) : 0);
+    all.emplace_back("eta", optimizer(gradient).rate);
     return all;
   }
 
-  std::vector<NoiseAlternative> noise_alternatives() const override { return settings_.noise.alternatives(sums()); }
+  std::vector<NoiseAlternative> noise_alternatives() const override {
+    return settings_.draws_secretly() ? band_alternatives(settings_.noise, whole(settings_.groups), cycles())
+                                      : settings_.noise.alternatives(sums());
+  }
 
   std::string contradiction(const std::vector<Measure>& earlier, const std::vector<Measure>& later,
                             std::uint64_t between) const override {
@@ -106,6 +130,37 @@ class DpFtrlPlan final : public MethodPlan {
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
+  // A record is part of one leaf of a pass.
+  void shuffle() {
+    const std::uint64_t batch = whole(settings_.batch), restarts = whole(settings_.restarts);
+    leaves_ = facts_.data.records / (batch * restarts);
+    if (leaves_ == 0)
+      throw ConfigError(fmt::format("method.batch * method.restarts = {} is larger than n = {}", batch * restarts,
+                                    facts_.data.records));
+    steps = leaves_ * restarts * whole(settings_.passes);
+    sampling_ = Shuffled{whole(settings_.seed), batch, batch, leaves_, restarts};
+    running_ = settings_.noise.settled(sums());
+    running_.adaptive = settings_.clip.follows();
+    running_.votes = settings_.clip.votes();
+  }
+  // A record is drawn once a cycle at most. All steps are leaves of one sum.
+  void take_turns() {
+    steps = leaves_ = steps_of_epochs(static_cast<double>(settings_.passes), facts_.data.records,
+                                      static_cast<double>(settings_.batch));
+    const AmplifiedBand band = settled_band(settings_.noise, whole(settings_.groups), cycles());
+    sampling_ = band.sampling;
+    running_ = band.running;
+  }
+  CyclicRun cycles() const {
+    return {.records = facts_.data.records,
+            .steps = steps,
+            .batch = whole(settings_.batch),
+            .dim = facts_.objective->dim(),
+            .adjacency = facts_.adjacency,
+            .epsilon = facts_.epsilon,
+            .delta = facts_.delta,
+            .is_private = std::isfinite(facts_.rho)};
+  }
   SumsOfRun sums() const {
     return {leaves_, whole(settings_.restarts), whole(settings_.passes),
             settings_.clip.coordinates(facts_.objective->dim())};
@@ -116,7 +171,7 @@ class DpFtrlPlan final : public MethodPlan {
   // Every tree leaves the noise of a whole prefix in the iterate; if the clip follows, about that of a constant
   // one.
   OptimizerSettings optimizer(const Query& gradient) const {
-    const double trees = real(whole(settings_.restarts)) * real(whole(settings_.passes)) / real(running_.passes);
+    const double trees = real(steps) / real(RunningSum::leaves(gradient));
     const double noise = std::sqrt(trees * prefix_variance(gradient)) * gradient.noise_std;
     const double unit = settings_.clip.unit(settings_.clip.highest());
     return settings_.optimizer.settled({real(steps), settings_.clip.highest() / unit,
@@ -127,6 +182,7 @@ class DpFtrlPlan final : public MethodPlan {
   DpFtrlSettings settings_;
   PublicFacts facts_;
   std::uint64_t leaves_ = 0;  ///< steps of a tree, or of a pass of one that continues
+  SamplingRule sampling_;
   RunningSum running_;
 };
 

@@ -53,7 +53,7 @@ struct Sum {
   double votes = 0;
 
   static constexpr bool bounds_persons = true;
-  static bool takes(const SamplingRule&) { return true; }
+  static bool takes(const SamplingRule& rule) { return !std::holds_alternative<CyclicPoisson>(rule); }
   void declare(Query& query) const;
   static Events events(const Query& q, std::uint64_t a, std::uint64_t b) { return events_of_sums(q, a, b); }
   std::vector<std::string> describe(const Query& query) const;
@@ -67,7 +67,7 @@ struct ExactSum {
   bool one_hot = false;
 
   static constexpr bool bounds_persons = true;
-  static bool takes(const SamplingRule&) { return true; }
+  static bool takes(const SamplingRule& rule) { return !std::holds_alternative<CyclicPoisson>(rule); }
   void declare(Query& query) const;
   static Events events(const Query& q, std::uint64_t a, std::uint64_t b) { return events_of_sums(q, a, b); }
   static std::vector<std::string> describe(const Query& query) { return describe_sum(query); }
@@ -76,10 +76,13 @@ struct ExactSum {
 /// What is released at a leaf is the sum of all leaves of the run so far, with the correlated noise of a tree or
 /// matrix mechanism. Shuffled says how many leaves a pass of a run has: step t is leaf t mod leaves + 1 of run
 /// t / leaves, and a record is in one leaf of a pass at most.
+///
+/// With CyclicPoisson all steps are the leaves of one run, with noise of a banded strategy whose band is not longer
+/// than the cycle (docs/theory/cyclic_samples.md): one event, charged when the run begins.
 struct RunningSum {
   Strategy strategy = Strategy::fenwick;
-  std::uint64_t band = 0;    ///< banded only
-  Buffers buffers = {};      ///< blt only
+  std::uint64_t band = 0;    ///< banded and banded_blt only
+  Buffers buffers = {};      ///< blt and banded_blt only
   std::uint64_t passes = 1;  ///< of a run, in the same order; more than 1 for Toeplitz matrices and one run a pass
   double first_clip = 1;     ///< the clip of leaf 1, over bound.clip
   /// Nodes get noise for the largest leaf that they hold, by the scales given to Curator::sum; leaf 1 counts as
@@ -91,7 +94,9 @@ struct RunningSum {
   Tree tree(const Query& query) const;              ///< the mechanism of one run
 
   static constexpr bool bounds_persons = true;
-  static bool takes(const SamplingRule& rule) { return std::holds_alternative<Shuffled>(rule); }
+  static bool takes(const SamplingRule& rule) {
+    return std::holds_alternative<Shuffled>(rule) || std::holds_alternative<CyclicPoisson>(rule);
+  }
   void declare(Query& query) const;
   /// The runs of a pass are one tree event (parallel composition), charged when it begins; so is a run of several
   /// passes.
@@ -154,7 +159,9 @@ struct LastIterateRun {
   double noise_scale(const Query& query, std::uint64_t t) const;
 
   static constexpr bool bounds_persons = true;
-  static bool takes(const SamplingRule& rule) { return !std::holds_alternative<Disjoint>(rule); }
+  static bool takes(const SamplingRule& rule) {
+    return !std::holds_alternative<Disjoint>(rule) && !std::holds_alternative<CyclicPoisson>(rule);
+  }
   void declare(Query& query) const;
   Events events(const Query& query, std::uint64_t first, std::uint64_t last) const;
   static std::vector<std::string> describe(const Query& query) { return describe_sum(query); }

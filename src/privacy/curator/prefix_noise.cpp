@@ -9,6 +9,7 @@
 
 #include "core/errors.hpp"
 #include "privacy/curves/normalized_buffers.hpp"
+#include "privacy/curves/strategy.hpp"
 
 namespace dpmpi {
 
@@ -60,6 +61,7 @@ std::uint64_t rows_kept(const Tree& tree) {
     case Strategy::sqrt_toeplitz:
       return tree.leaves;
     case Strategy::banded:
+    case Strategy::banded_blt:
       return tree.band;
     case Strategy::blt:
     case Strategy::normalized_blt:
@@ -92,7 +94,8 @@ PrefixNoise::PrefixNoise(const Tree& tree, std::size_t dim) : tree_(tree), dim_(
   prefix_.resize(dim);
   scale_.reserve(std::min<std::uint64_t>(tree.leaves, 1 << 20));
   if (tree.strategy == Strategy::normalized_blt) norms_ = column_norms(tree.buffers, tree.leaves);
-  if (tree.strategy == Strategy::sqrt_toeplitz || tree.strategy == Strategy::banded)
+  if (is_banded(tree.strategy)) coefficient_ = banded_coefficients(tree);
+  if (tree.strategy == Strategy::sqrt_toeplitz)
     for (std::uint64_t k = 0; k < rows; ++k) {
       const auto x = static_cast<double>(k);
       coefficient_.push_back(k == 0 ? 1 : coefficient_.back() * (2 * x - 1) / (2 * x));
@@ -182,7 +185,7 @@ void PrefixNoise::next_sqrt_toeplitz(const Draw& draw) {
   for (std::uint64_t j = 0; j < t; ++j) add(coefficient_[t - 1 - j], row(j), prefix_);
 }
 
-// The strategy is the first `band` diagonals of C; its inverse turns the draws into the noise of single leaves,
+// The strategy has `band` diagonals; its inverse turns the draws into the noise of single leaves,
 // zeta_t = xi_t - sum_{0 < j < band} c_j zeta_{t-j}, whose running sum is the prefix's.
 void PrefixNoise::next_banded(const Draw& draw) {
   const std::uint64_t t = leaf(), band = tree_.band;

@@ -26,6 +26,7 @@ struct Search {
   std::size_t count;
   std::uint64_t n;
   Participations participations;
+  std::uint64_t band = 0;  // 0: all diagonals
 
   Buffers buffers(const Point& x) const {
     Buffers found;
@@ -49,8 +50,26 @@ struct Search {
   }
 
   double error(const Buffers& b) const {
+    if (band > 0) return buffered_norm_nearly(b, band, 1, band) * mean_variance_of_band(b);
     return buffered_norm_nearly(b, n, participations.count, participations.separation) *
            PrefixWeights(b).mean_variance(n);
+  }
+  // The weights g of prefixes (strategy.cpp), one buffer's share of the next as a sum that a new term joins and the
+  // oldest leaves.
+  double mean_variance_of_band(const Buffers& b) const {
+    const double decay = b.decay[0], weight = b.weight[0];
+    double last = 1;  // decay^(band - 1)
+    for (std::uint64_t j = 1; j < band; ++j) last *= decay;
+    std::vector<double> g;
+    g.reserve(n);
+    double held = 0, sum = 0;
+    for (std::uint64_t t = 0; t < n; ++t) {
+      if (t > 0) held = decay * held + g[t - 1];
+      if (t >= band) held -= last * g[t - band];
+      g.push_back(1 - weight * held);
+      sum += real(n - t) * g[t] * g[t];
+    }
+    return sum / real(n);
   }
   double operator()(const Point& x) const { return allowed(x) ? error(buffers(x)) : infinity; }
 };
@@ -168,6 +187,16 @@ Buffers best_buffers(std::size_t most, std::uint64_t n, Participations participa
     least = found.error;
   }
   return best;
+}
+
+// From a band that hardly falls: long runs want one whose sum is large.
+Buffers best_band_buffer(std::uint64_t n, std::uint64_t band) {
+  verify(2 <= band && band <= n && n <= 1ULL << 20, "a band of a run");
+  const Search search{1, n, {}, band};
+  Point start{};
+  start[0] = 0.5 / real(band);
+  start[1] = 0.7;
+  return search.buffers(descend(search, start, 0.3, 300).at);
 }
 
 Buffers lambda_buffer(double lambda) {

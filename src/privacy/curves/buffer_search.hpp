@@ -19,6 +19,11 @@ struct Participations {
 /// Takes up to a second.
 Buffers best_buffers(std::size_t most, std::uint64_t n, Participations participations);
 
+/// One buffer whose first `band` diagonals do so for a record that takes part once in every `band` leaves, 2 <=
+/// band
+/// <= n <= 2^20: c_j = weight decay^(j-1). Likewise; about 100 n operations.
+Buffers best_band_buffer(std::uint64_t n, std::uint64_t band);
+
 /// One buffer with both numbers lambda, in (0, 1): the noise of a leaf is its draw less lambda times the one
 /// before.
 Buffers lambda_buffer(double lambda);

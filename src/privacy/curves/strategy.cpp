@@ -1,6 +1,7 @@
 #include "privacy/curves/strategy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -43,9 +44,9 @@ Columns toeplitz_columns(std::uint64_t leaves, std::uint64_t band) {
   return {sqrt_toeplitz_norm(first), sqrt_toeplitz_norm(second)};
 }
 
-Columns buffered_columns(const Tree& tree) {
+Columns buffered_columns(const Tree& tree, std::uint64_t band) {
   const auto norm = [&](std::uint64_t n) { return n > 0 ? buffered_norm(tree.buffers, n, 1, n) : 0; };
-  return {norm(tree.leaves), norm(tree.leaves - 1)};
+  return {norm(std::min(band, tree.leaves)), norm(std::min(band, tree.leaves - 1))};
 }
 
 // Above 2048 roundings of long double.
@@ -77,7 +78,9 @@ Columns columns(const Tree& tree) {
     case Strategy::explicit_matrix:
       return explicit_columns(tree);
     case Strategy::blt:
-      return buffered_columns(tree);
+      return buffered_columns(tree, tree.leaves);
+    case Strategy::banded_blt:
+      return buffered_columns(tree, tree.band);
     case Strategy::normalized_blt:
       return {1, 1};
   }
@@ -118,6 +121,22 @@ double tree_mu(const Tree& tree) {
   return round_up(std::sqrt(squared(tree)) / tree.noise_multiplier * (1 + 0x1p-60L));
 }
 
+std::vector<double> banded_coefficients(const Tree& tree) {
+  verify(is_banded(tree.strategy) && tree.band >= 1, "a band");
+  std::vector<double> c{1};
+  std::array<double, Buffers::most> share = tree.buffers.weight;  // weight_i decay_i^(j-1)
+  for (std::uint64_t j = 1; j < tree.band; ++j) {
+    if (tree.strategy == Strategy::banded) {
+      c.push_back(c.back() * (real(j) - 0.5) / real(j));
+      continue;
+    }
+    double sum = 0;
+    for (std::size_t i = 0; i < tree.buffers.count; ++i) sum += share[i], share[i] *= tree.buffers.decay[i];
+    c.push_back(sum);
+  }
+  return c;
+}
+
 namespace {
 
 void check_leaf(const Tree& tree, std::uint64_t t) {
@@ -142,35 +161,36 @@ std::uint64_t bits_set(std::uint64_t n, int level) {
 
 // g_0, ..., g_{t-1}: the coefficients of 1 / ((1 - x) c(x)) with c(x) = sum_{j < band} c_j x^j. The noise of prefix
 // t is sum_{j < t} g_j xi_{t-j}. They approach 1 / c(1), because the roots of c lie outside the unit circle (its
-// coefficients fall), and with each further band the distance falls to about a quarter (measured up to band 4096):
-// after 24 bands it is below rounding.
+// coefficients fall). Those of the square root do so fast: with each further band the distance falls to about a
+// quarter (measured up to band 4096), so after 24 bands it is below rounding. Of buffers all are computed.
 struct BandedWeights {
   std::vector<double> g;
   double limit;
 
-  BandedWeights(std::uint64_t band, std::uint64_t t) {
-    for (std::uint64_t j = 0; j < band; ++j)
-      g.push_back(j == 0 ? 1 : g.back() * (static_cast<double>(j) - 0.5) / static_cast<double>(j));
-    const std::vector<double> c = g;
+  BandedWeights(const Tree& tree, std::uint64_t t) {
+    const std::vector<double> c = banded_coefficients(tree);
+    const std::uint64_t band = c.size(), computed = tree.strategy == Strategy::banded ? std::min(t, 24 * band) : t;
     limit = 1 / std::accumulate(c.begin(), c.end(), 0.0);
-    while (g.size() < std::min(t, 24 * band)) {
+    g.reserve(computed);
+    while (g.size() < computed) {
       double next = 1;
-      for (std::size_t i = 1; i < band; ++i) next -= c[i] * g[g.size() - i];
+      for (std::size_t i = 1; i < std::min<std::uint64_t>(band, g.size() + 1); ++i) next -= c[i] * g[g.size() - i];
       g.push_back(next);
     }
   }
 };
 
-double banded_variance(std::uint64_t band, std::uint64_t t) {
-  if (t <= band) return static_cast<double>(sqrt_toeplitz_norm(t));
-  const BandedWeights weights(band, t);
+double banded_variance(const Tree& tree, std::uint64_t t) {
+  if (tree.strategy == Strategy::banded && t <= tree.band) return static_cast<double>(sqrt_toeplitz_norm(t));
+  const BandedWeights weights(tree, t);
   double sum = 0;
   for (const double g : weights.g) sum += g * g;
   return sum + static_cast<double>(t - weights.g.size()) * weights.limit * weights.limit;
 }
 
-double mean_banded_variance(std::uint64_t band, std::uint64_t leaves) {
-  const BandedWeights weights(band, leaves);
+double mean_banded_variance(const Tree& tree) {
+  const std::uint64_t leaves = tree.leaves;
+  const BandedWeights weights(tree, leaves);
   const auto T = static_cast<double>(leaves), rest = T - static_cast<double>(weights.g.size());
   double sum = rest * (rest + 1) / 2 * weights.limit * weights.limit;
   for (std::size_t j = 0; j < weights.g.size(); ++j)
@@ -197,7 +217,7 @@ double explicit_variance(const Tree& tree, std::uint64_t t) {
 double prefix_noise_variance(const Tree& tree, std::uint64_t t) {
   check_leaf(tree, t);
   if (tree.strategy == Strategy::explicit_matrix) return explicit_variance(tree, t);
-  if (tree.strategy == Strategy::banded) return banded_variance(tree.band, t);
+  if (is_banded(tree.strategy)) return banded_variance(tree, t);
   if (tree.strategy == Strategy::blt) return PrefixWeights(tree.buffers).variance(t);
   if (tree.strategy == Strategy::normalized_blt) return NormalizedVariance(tree.buffers, tree.leaves, t).last;
   if (tree.strategy == Strategy::sqrt_toeplitz) return static_cast<double>(sqrt_toeplitz_norm(t));
@@ -212,7 +232,7 @@ double mean_prefix_noise_variance(const Tree& tree) {
   check_leaf(tree, leaves);
   if (tree.strategy == Strategy::sqrt_toeplitz || (tree.strategy == Strategy::banded && tree.band == leaves))
     return static_cast<double>(mean_sqrt_toeplitz_norm(leaves));
-  if (tree.strategy == Strategy::banded) return mean_banded_variance(tree.band, leaves);
+  if (is_banded(tree.strategy)) return mean_banded_variance(tree);
   if (tree.strategy == Strategy::blt) return PrefixWeights(tree.buffers).mean_variance(leaves);
   if (tree.strategy == Strategy::normalized_blt) return NormalizedVariance(tree.buffers, leaves, leaves).mean;
   double sum = 0;

@@ -5,6 +5,7 @@
 // earlier releases.
 
 #include <cstdint>
+#include <vector>
 
 #include "privacy/events/event.hpp"
 
@@ -18,10 +19,14 @@ double squared_sensitivity(const Tree& tree);
 /// One run of the tree is exactly mu-GDP with mu = sqrt(squared_sensitivity) / noise_multiplier.
 double tree_mu(const Tree& tree);
 
+/// c_0 = 1, c_1, ..., c_(band - 1) of a banded strategy, whose row t is sum_j c_j M_(t-j). Local.
+std::vector<double> banded_coefficients(const Tree& tree);
+
 /// Variance per coordinate of the noise in the estimate of the prefix sum M_1 + ... + M_t, in units of the variance
 /// of a node's noise; t in 1..leaves. The estimate adds nodes (fenwick, full), weighs them (full_honaker), or is
 /// row t of L S^-1, with L the lower triangle of ones (the others; infinite where the first t rows are singular).
-/// Accurate to 1e-11. Cheap, except for explicit matrices, t^2, and for narrow bands, 24 band^2 operations.
+/// Accurate to 1e-11. Cheap, except for explicit matrices, t^2, and for bands, 24 band^2 operations, or t band of
+/// banded_blt.
 double prefix_noise_variance(const Tree& tree, std::uint64_t t);
 /// Its mean over t = 1..leaves.
 double mean_prefix_noise_variance(const Tree& tree);

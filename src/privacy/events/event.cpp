@@ -63,10 +63,10 @@ constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "non_private"};
 static_assert(std::size(mechanism_names) == std::variant_size_v<Mechanism>);
 
-constexpr std::string_view strategy_names[] = {"fenwick", "full",     "full_honaker", "sqrt_toeplitz",
-                                               "banded",  "explicit", "blt",          "normalized_blt"};
+constexpr std::string_view strategy_names[] = {"fenwick",  "full", "full_honaker",   "sqrt_toeplitz", "banded",
+                                               "explicit", "blt",  "normalized_blt", "banded_blt"};
 constexpr std::string_view strategies_allowed =
-    "fenwick, full, full_honaker, sqrt_toeplitz, banded, blt, normalized_blt or explicit";
+    "fenwick, full, full_honaker, sqrt_toeplitz, banded, blt, normalized_blt, banded_blt or explicit";
 constexpr std::string_view decays_allowed = "up to 8 falling numbers above 0 and up to 1 - 2^-20";
 constexpr std::string_view weights_allowed = "as many numbers as decays, each above 0, with a sum below 1";
 
@@ -130,7 +130,7 @@ void for_each_member(M& m, Visit&& visit) {
   }
   if constexpr (requires { m.noise_multiplier; }) visit("noise_multiplier", m.noise_multiplier, positive);
   if constexpr (requires { m.strategy; }) {
-    if (m.strategy == Strategy::banded) visit("band", m.band, natural);
+    if (is_banded(m.strategy)) visit("band", m.band, natural);
     if (has_buffers(m.strategy)) visit(m.buffers);
     visit("first_leaf", m.first_leaf, positive, 1.0);
     visit("participations", m.participations, natural, std::uint64_t{1});
@@ -440,7 +440,7 @@ bool toeplitz(Strategy strategy) {
 
 void check_leaves(const Tree& tree, std::string_view where) {
   const auto up_to_leaves = fmt::format("a whole number from 1 to the number of leaves, {}", tree.leaves);
-  if (tree.strategy == Strategy::banded && tree.band > tree.leaves)
+  if (is_banded(tree.strategy) && tree.band > tree.leaves)
     refuse(where, "band", fmt::format("{}", tree.band), up_to_leaves);
   if (tree.strategy == Strategy::normalized_blt && tree.leaves > most_normalized_leaves)
     refuse(where, "leaves", fmt::format("{}", tree.leaves), "up to 2^20 with normalized_blt");

@@ -119,10 +119,15 @@ enum class Strategy {
   explicit_matrix,  ///< a lower-triangular matrix written out; "explicit" in files
   blt,              ///< buffered linear Toeplitz (Dvijotham et al. 2024): Buffers
   normalized_blt,   ///< its columns over their norms: up to 2^20 leaves
+  banded_blt,       ///< its first `band` diagonals
 };
+/// Whether rows see the last `band` leaves alone.
+inline bool is_banded(Strategy strategy) {
+  return strategy == Strategy::banded || strategy == Strategy::banded_blt;
+}
 /// Whether Buffers say the coefficients.
 inline bool has_buffers(Strategy strategy) {
-  return strategy == Strategy::blt || strategy == Strategy::normalized_blt;
+  return strategy == Strategy::blt || strategy == Strategy::normalized_blt || strategy == Strategy::banded_blt;
 }
 std::string_view name(Strategy strategy);
 /// The lower triangular Toeplitz matrix of c_0 = 1, c_j = sum_i weight_i decay_i^(j-1). Its inverse needs `count`
@@ -143,12 +148,12 @@ struct Tree {
   Strategy strategy = Strategy::fenwick;
   std::uint64_t leaves = 0;          ///< T, 1..2^40 (explicit: up to 2048)
   double noise_multiplier = 0;       ///< noise std of a node over the L2 sensitivity of a leaf
-  std::uint64_t band = 0;            ///< banded only: 1..leaves
+  std::uint64_t band = 0;            ///< banded and banded_blt only: 1..leaves
   double first_leaf = 1;             ///< sensitivity of leaf 1 over that of the others; > 0, finite
   std::vector<double> matrix{};      ///< explicit only: the lower triangle row by row, T (T + 1) / 2 finite numbers
   std::uint64_t participations = 1;  ///< more than 1 for Toeplitz matrices alone (sqrt_toeplitz, banded, blt)
   std::uint64_t separation = 0;      ///< of several participations: 1..leaves
-  Buffers buffers{};                 ///< blt and normalized_blt only
+  Buffers buffers{};                 ///< blt, normalized_blt, banded_blt
   auto operator<=>(const Tree&) const = default;
 };
 

@@ -36,7 +36,7 @@ Vector difference(const Vector& a, const Vector& b) {
 }
 
 bool is_matrix(Strategy strategy) {
-  return strategy == Strategy::sqrt_toeplitz || strategy == Strategy::banded || has_buffers(strategy);
+  return strategy == Strategy::sqrt_toeplitz || is_banded(strategy) || has_buffers(strategy);
 }
 
 /// Entry (t, leaf), both from 1, of the strategy matrix, before its columns are normalized; of trees the nodes that
@@ -45,13 +45,13 @@ double strategy_entry(const RunningSum& rule, std::uint64_t t, std::uint64_t lea
   if (leaf > t) return 0;
   if (!is_matrix(rule.strategy)) return leaf > (t & (t - 1)) ? 1 : 0;
   const std::uint64_t k = t - leaf;
+  if (is_banded(rule.strategy) && k >= rule.band) return 0;
   if (has_buffers(rule.strategy)) {
     double sum = k == 0 ? 1 : 0;
     for (std::size_t i = 0; i < rule.buffers.count && k > 0; ++i)
       sum += rule.buffers.weight[i] * std::pow(rule.buffers.decay[i], static_cast<double>(k - 1));
     return sum;
   }
-  if (rule.strategy == Strategy::banded && k >= rule.band) return 0;
   double c = 1;
   for (std::uint64_t i = 1; i <= k; ++i) c *= static_cast<double>(2 * i - 1) / static_cast<double>(2 * i);
   return c;
@@ -101,6 +101,8 @@ Attacker::Part Attacker::part(const Query& query, std::uint64_t t, std::size_t s
   const std::uint64_t place = places_[suspect];
   if (const auto* rule = std::get_if<Cyclic>(&query.sampling))
     return {place % rule->parts == t % rule->parts ? 1.0 : 0.0, {}};
+  if (const auto* rule = std::get_if<CyclicPoisson>(&query.sampling))
+    return {place % rule->groups == t % rule->groups ? rule->rate : 0.0, {}};
   if (const auto* rule = std::get_if<Shuffled>(&query.sampling)) {
     const std::uint32_t slot = slots(query, rule->reshuffle ? t / rule->steps_per_pass() : 0)[place];
     if (slot < rule->begin(t) || slot >= rule->end(t)) return {};
@@ -187,9 +189,18 @@ void Attacker::released(const Query& query, std::uint64_t t, std::span<const dou
   pending_scale_ = 1;
 }
 
-void Attacker::add_evidence(std::size_t suspect, double along, double square, double variance, double probability) {
-  constexpr double largest = 30;  // from here on log(1 + p (e^x - 1)) is x + log p
-  if (!(variance > 0) || probability == 0) return;
+namespace {
+
+/// log(1 - p + p e^x): the likelihood ratio of a suspect that took part with probability p.
+double log_mixture(double p, double x) {
+  constexpr double largest = 30;  // from here on it is x + log p
+  return x > largest ? x + std::log(p) : std::log1p(p * std::expm1(x));
+}
+
+}  // namespace
+
+void Attacker::add_evidence(std::size_t suspect, double along, double square, double variance, Draw& draw) {
+  if (!(variance > 0) || draw.probability == 0) return;
   const double length = std::sqrt(square);
   double seen = length > 0 ? along / length : 0;
   const std::size_t k = weighed_.size();
@@ -199,18 +210,21 @@ void Attacker::add_evidence(std::size_t suspect, double along, double square, do
     variance = std::max(variance, background_deviation_[k] * background_deviation_[k]);
   }
   const double x = length * (seen - length / 2) / variance;
-  evidence_[suspect] += x > largest ? x + std::log(probability) : std::log1p(probability * std::expm1(x));
+  const double before = log_mixture(draw.probability, draw.exponent);
+  draw.exponent += x;
+  evidence_[suspect] += log_mixture(draw.probability, draw.exponent) - before;
 }
 
 void Attacker::weigh(std::span<const double> values, double noise_std) {
   const bool first_unseen = unseen_ && effect_.empty();
   if (first_unseen) effect_.assign(values.begin(), values.end());
   for (std::size_t i = 0; i < suspects(); ++i)
-    if (!pending_[i].empty())
-      add_evidence(i, product(values, pending_[i]), product(pending_[i], pending_[i]), noise_std * noise_std,
-                   parts_[i].probability);
-    else if (unseen_ && expected_.empty() && gradients_[i].size() == values.size() && noise_std > 0)
+    if (!pending_[i].empty()) {
+      Draw draw{parts_[i].probability};
+      add_evidence(i, product(values, pending_[i]), product(pending_[i], pending_[i]), noise_std * noise_std, draw);
+    } else if (unseen_ && expected_.empty() && gradients_[i].size() == values.size() && noise_std > 0) {
       evidence_[i] -= product(values, gradients_[i]) / noise_std;  // a phase: a step down its gradient
+    }
   if (first_unseen && expected_.size() == values.size() && noise_std > 0)
     evidence_.back() += product(values, expected_) / (noise_std * noise_std);
   note(values, noise_std);
@@ -226,6 +240,7 @@ void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<cons
     run = {};
     run.before.assign(values.size(), 0);
     run.taken.resize(suspects());
+    run.newest.resize(suspects());
     if (rule.strategy == Strategy::normalized_blt)
       run.norms = column_norms(rule.buffers, RunningSum::leaves(query));
   }
@@ -239,7 +254,10 @@ void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<cons
   };
 
   for (std::size_t i = 0; i < suspects(); ++i) {
-    if (!pending_[i].empty() && parts_[i].probability > 0) run.taken[i].push_back({leaf, pending_[i]});
+    if (!pending_[i].empty() && parts_[i].probability > 0) {
+      run.taken[i].push_back({leaf, pending_[i]});
+      run.newest[i] = {parts_[i].probability};
+    }
     Vector shift(values.size(), 0);  // of this query, if the suspect is there
     for (const auto& [at, contribution] : run.taken[i])
       if (const double a = entry(at); a != 0)
@@ -249,7 +267,7 @@ void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<cons
     double along = 0;
     for (std::uint64_t s = 1; s <= leaf; ++s)
       if (const double a = entry(s); a != 0) along += a * product(run.increments[s - 1], shift);
-    add_evidence(i, along, square, noise_std * noise_std, 1);
+    add_evidence(i, along, square, noise_std * noise_std, run.newest[i]);
   }
   note(run.increments.back(), noise_std);
 }

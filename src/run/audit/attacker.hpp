@@ -76,19 +76,23 @@ class Attacker final : public ReleaseListener {
     std::uint64_t leaf;
     Vector contribution;
   };
+  struct Draw {  // whether a suspect took part: the chance, and what the releases that it moves say so far
+    double probability = 1, exponent = 0;
+  };
   struct Running {  // of one running sum: increments so far, and the leaves that each suspect took part in
     std::vector<Vector> increments;
     Vector before;
     Vector scale;  // leaf_noise_scale of each
     std::vector<std::vector<TakenPart>> taken;
-    Vector norms;  // of the strategy's columns, if they are normalized
+    std::vector<Draw> newest;  // the draw of each suspect's newest leaf: a row sees one draw that is secret at most
+    Vector norms;              // of the strategy's columns, if they are normalized
   };
 
   Part part(const Query& query, std::uint64_t t, std::size_t suspect);
   std::span<const std::uint32_t> slots(const Query& query, std::uint64_t pass);
   void weigh(std::span<const double> values, double noise_std);
   void weigh_running(const Query& query, std::uint64_t t, std::span<const double> values, double scale);
-  void add_evidence(std::size_t suspect, double product, double square, double variance, double probability);
+  void add_evidence(std::size_t suspect, double product, double square, double variance, Draw& draw);
   void note(std::span<const double> values, double noise_std);
   void add_distances(double noise_std, double weight);
   LatticeAccumulator& empty_sum(std::size_t dim, Lattice lattice, double bound, Width width);

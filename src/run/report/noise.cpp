@@ -136,7 +136,7 @@ std::string running_sum_section(const RunRecord& run) {
     if (line.value("event", "") != "tree") continue;
     const Event event = planned_event(line, run.directory + "/plan.json");
     const auto& tree = std::get<Tree>(event.mechanism);
-    if (tree.strategy == Strategy::banded && tree.band > largest_band) continue;
+    if (is_banded(tree.strategy) && tree.band > largest_band) continue;
     const Plot plot = noise_of_strategies(tree);
     rows.push_back({std::string(name(tree.strategy)), fmt::format("{}", tree.leaves),
                     shown(plot.lines[0].points.back().second), at_the_last_leaf(plot),

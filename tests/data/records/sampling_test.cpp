@@ -154,6 +154,38 @@ TEST(Cyclic, EveryRecordOnceInEachRoundOnAnyBlocks) {
   }
 }
 
+// Step t draws from group t mod 7 alone, each of its records with probability q, whatever the blocks. Trap: a group
+// that is counted from a block's begin.
+TEST(CyclicPoisson, DrawsOneGroupAfterTheOther) {
+  constexpr std::uint64_t n = 101, steps = 28000;
+  constexpr double q = 0.3;
+  for (const std::uint32_t blocks : {1u, 4u}) {
+    const BlockLayout layout{n, blocks};
+    std::vector<SecretStream> streams;
+    for (std::uint32_t j = 0; j < blocks; ++j) streams.emplace_back(SecretKey::from_seed(j));
+    std::vector<double> times(n, 0);
+    double pairs = 0;
+    for (std::uint64_t t = 0; t < steps; ++t)
+      for (std::uint32_t j = 0; j < blocks; ++j) {
+        const auto rows = selected(CyclicPoisson{7, q}, layout.begin(j), layout.size(j), streams[j], t);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          ASSERT_EQ((layout.begin(j) + rows[i]) % 7, t % 7);
+          ++times[layout.begin(j) + rows[i]];
+          if (i > 0 && rows[i] == rows[i - 1] + 7) ++pairs;
+        }
+      }
+    constexpr double turns = steps / 7.0;
+    for (const double c : times) EXPECT_NEAR(c, turns * q, 5 * std::sqrt(turns * q * (1 - q)));
+    const double neighbours = turns * static_cast<double>(n - 7 * blocks);
+    EXPECT_NEAR(pairs, neighbours * q * q, 6 * std::sqrt(3 * neighbours * q * q));
+  }
+  SecretStream stream(SecretKey::from_seed(1));
+  EXPECT_TRUE(selected(CyclicPoisson{7, 1}, 1, 3, stream, 0).empty()) << "a block without records of the group";
+  EXPECT_EQ(selected(CyclicPoisson{7, 1}, 5, 10, stream, 0), (std::vector<std::uint32_t>{2, 9}));
+  EXPECT_EQ(largest_batch(CyclicPoisson{7, q}, n), 15u);
+  EXPECT_DOUBLE_EQ(expected_batch(CyclicPoisson{7, q}, n), n * q / 7);
+}
+
 std::vector<std::vector<std::uint32_t>> batches(const MicroBatching& batching, const Records& records,
                                                 const std::vector<std::uint32_t>& rows) {
   std::vector<std::vector<std::uint32_t>> out;

@@ -23,6 +23,21 @@ Trial trial(const Options& options, double multiplier, Shard shard) {
                test::make_objective("logistic", {shape.features, shape.storage, shape.bias}), std::move(shard));
 }
 
+// Settings as they are read, with whatever is wrong between them.
+std::unique_ptr<MethodSettings> methods_settings(const Options& options) {
+  std::unique_ptr<MethodSettings> settings;
+  for (const auto& entry : methods())
+    if (entry.name == "dp-ftrl") settings = entry.make();
+  dpmpi::Options declared("method");
+  settings->declare(declared);
+  Settings given;
+  for (const auto& [key, value] : options) given["method." + key] = {value, "test"};
+  std::vector<std::string> problems;
+  declared.read(given, problems);
+  EXPECT_TRUE(problems.empty());
+  return settings;
+}
+
 // Nearly without noise, momentum or a restart, x_{t+1} = x_1 - eta / B * (sum of all clipped gradients so far), and
 // a step uses a batch of its own.
 TEST(DpFtrl, StepsAreGradientStepsOnItsOrder) {
@@ -113,6 +128,63 @@ TEST(DpFtrl, ContinuingChangesNothingButTheNoise) {
   };
   const auto restarted = end(same), went_on = end(continued);
   for (std::size_t j = 0; j < 7; ++j) EXPECT_NEAR(restarted[j], went_on[j], 1e-4);
+}
+
+const Options amplified{{"sampling", "cyclic_poisson"},
+                        {"strategy", "banded_blt"},
+                        {"groups", "4"},
+                        {"batch", "33"},
+                        {"passes", "3"},
+                        {"rate", "1"}};
+
+// All steps are one event, whose parameters the plan names.
+TEST(DpFtrl, CyclicSamplesAreOneEvent) {
+  auto run = trial(amplified, 4, test::random_shard(shape, 3));
+  EXPECT_EQ(run.steps, 30u);
+  EXPECT_EQ(run.derived("groups"), 4);
+  EXPECT_EQ(run.derived("band"), 4);
+  EXPECT_DOUBLE_EQ(run.derived("q"), 0.4);
+  run.run();
+  const auto events = run.ledger->events();
+  EXPECT_EQ(events, run.queries[0].events(0, 30));
+  ASSERT_EQ(events.size(), 1u);
+  const auto& event = std::get<CyclicPoissonGaussian>(events[0].mechanism);
+  EXPECT_EQ(event.steps, 30u);
+  EXPECT_EQ(event.rounds(), 8u);
+  EXPECT_DOUBLE_EQ(event.sampling_rate, 0.4);
+  EXPECT_LT(event.noise_multiplier, 4) << "over the longest column";
+}
+
+// One group that is drawn whole, nearly without noise: steps on all records. Trap: a mean over the records that
+// were drawn, or over the group, in place of the public batch.
+TEST(DpFtrl, CyclicSamplesAreDividedByTheExpectedBatch) {
+  auto ftrl = trial(test::with(amplified, {{"groups", "1"}, {"strategy", "banded"}, {"batch", "330"}}), 1e-9,
+                    test::random_shard(shape, 2));
+  auto sgd = Trial("dp-sgd", {{"sampling", "full"}, {"batch", "330"}, {"steps", "3"}, {"rate", "1"}}, 0,
+                   test::make_objective("logistic", {shape.features, shape.storage, shape.bias}),
+                   test::random_shard(shape, 2));
+  EXPECT_EQ(ftrl.steps, 3u);
+  ftrl.run();
+  sgd.run();
+  for (std::size_t j = 0; j < 7; ++j) EXPECT_NEAR(ftrl.iterate()[j], sgd.iterate()[j], 1e-4);
+}
+
+TEST(DpFtrl, RefusesCyclicSamplesWithoutABandOrAPromise) {
+  for (const auto& wrong : {Options{{"strategy", "full_honaker"}}, Options{{"strategy", "blt"}},
+                            Options{{"groups", "11"}}, Options{{"groups", "0"}}, Options{{"batch", "331"}},
+                            Options{{"groups", "10"}, {"passes", "1"}, {"batch", "34"}}})
+    EXPECT_THROW(trial(test::with(amplified, wrong), 4, test::random_shard(shape, 2)), ConfigError);
+  EXPECT_THROW(trial({{"strategy", "banded_blt"}, {"batch", "33"}}, 4, test::random_shard(shape, 2)), ConfigError);
+  const auto problems = [](const Options& options) {
+    const auto settings = methods_settings(options);
+    std::vector<std::string> found;
+    settings->validate(found);
+    return found.size();
+  };
+  EXPECT_EQ(problems(amplified), 0u);
+  EXPECT_EQ(problems(test::with(amplified, {{"restarts", "2"}})), 1u);
+  EXPECT_EQ(problems(test::with(amplified, {{"clip_quantile", "0.5"}})), 1u);
+  EXPECT_EQ(problems({{"groups", "2"}}), 1u);
 }
 
 }  // namespace

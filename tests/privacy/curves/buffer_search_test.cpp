@@ -91,5 +91,33 @@ TEST(BufferSearch, HasTheSameBitsEverywhere) {
   EXPECT_EQ(best_lambda(1000, {}), 0x1.e99915afc7118p-1);
 }
 
+double error_of_band(const Buffers& buffers, std::uint64_t leaves, std::uint64_t band) {
+  Tree tree{Strategy::banded_blt, leaves, 1, band};
+  tree.buffers = buffers;
+  return squared_sensitivity(tree) * mean_prefix_noise_variance(tree);
+}
+
+// Beside it, the least error of all bands of so many coefficients, by a quasi-Newton search over each of them that
+// shares no code with the program.
+TEST(BufferSearch, ABandOfOneBufferIsNearTheBestBandAndBelowTheSquareRoots) {
+  struct Row {
+    std::uint64_t leaves, band;
+    double root, best;  // root mean squares
+  };
+  for (const auto& [leaves, band, root, best] :
+       {Row{320, 2, 9.4722, 9.0835}, Row{320, 8, 5.4475, 5.0022}, Row{2000, 4, 17.6719, 16.0325},
+        Row{2000, 16, 9.9701, 8.5346}, Row{2000, 32, 7.5391, 6.4826}, Row{20000, 16, 31.1722, 25.4510},
+        Row{20000, 64, 17.2741, 13.4448}}) {
+    const Tree square_root{Strategy::banded, leaves, 1, band};
+    EXPECT_NEAR(std::sqrt(squared_sensitivity(square_root) * mean_prefix_noise_variance(square_root)), root, 1e-4);
+    const double found = std::sqrt(error_of_band(best_band_buffer(leaves, band), leaves, band));
+    EXPECT_GE(found, best * (1 - 1e-5)) << leaves << ' ' << band;
+    EXPECT_LE(found, best * 1.006) << leaves << ' ' << band;
+  }
+  const double longest = error_of_band(best_band_buffer(100000, 64), 100000, 64);
+  const Tree square_root{Strategy::banded, 100000, 1, 64};
+  EXPECT_LT(longest, squared_sensitivity(square_root) * mean_prefix_noise_variance(square_root));
+}
+
 }  // namespace
 }  // namespace dpmpi::buffer_search_test

@@ -20,11 +20,14 @@
 namespace dpmpi::strategy_test {
 namespace {
 
-constexpr Strategy all_but_explicit[] = {Strategy::fenwick, Strategy::full, Strategy::full_honaker,
-                                         Strategy::sqrt_toeplitz, Strategy::banded};
+constexpr Strategy all_but_explicit[] = {Strategy::fenwick,       Strategy::full,   Strategy::full_honaker,
+                                         Strategy::sqrt_toeplitz, Strategy::banded, Strategy::banded_blt};
+constexpr Buffers two_buffers{2, {0.9, 0.5}, {0.25, 0.125}};
 
 Tree tree(Strategy strategy, std::uint64_t leaves, std::uint64_t band = 0) {
-  return {.strategy = strategy, .leaves = leaves, .noise_multiplier = 1, .band = band};
+  Tree result{.strategy = strategy, .leaves = leaves, .noise_multiplier = 1, .band = band};
+  if (has_buffers(strategy)) result.buffers = two_buffers;
+  return result;
 }
 
 std::string text(const Tree& t) {
@@ -46,7 +49,10 @@ Matrix matrix(const Tree& t) {
   Row c{1};
   for (std::size_t j = 1; j < t.leaves; ++j)
     c.push_back(c.back() * static_cast<double>(2 * j - 1) / static_cast<double>(2 * j));
-  if (t.strategy == Strategy::banded) std::fill(c.begin() + static_cast<std::ptrdiff_t>(t.band), c.end(), 0.0);
+  if (has_buffers(t.strategy))
+    for (std::size_t j = 1; j < t.leaves; ++j)
+      c[j] = 0.25 * std::pow(0.9, static_cast<double>(j - 1)) + 0.125 * std::pow(0.5, static_cast<double>(j - 1));
+  if (is_banded(t.strategy)) std::fill(c.begin() + static_cast<std::ptrdiff_t>(t.band), c.end(), 0.0);
   for (std::size_t b = 1; b <= t.leaves; ++b) {
     if (t.strategy == Strategy::fenwick) {
       sum_over(b - (b & -b), b);
@@ -64,6 +70,7 @@ Tree written_out(const Tree& t) {
   Tree result = t;
   result.strategy = Strategy::explicit_matrix;
   result.band = 0;
+  result.buffers = {};
   const Matrix s = matrix(t);
   for (std::size_t i = 0; i < s.size(); ++i) result.matrix.insert(result.matrix.end(), &s[i][0], &s[i][0] + i + 1);
   return result;
@@ -81,8 +88,8 @@ template <class Check>
 void for_each_small_tree(Check check) {
   for (std::uint64_t leaves = 1; leaves <= 70; ++leaves)
     for (const Strategy strategy : all_but_explicit) {
-      if (strategy != Strategy::banded) check(tree(strategy, leaves));
-      for (std::uint64_t band = 1; strategy == Strategy::banded && band <= leaves; band += 1 + band / 3)
+      if (!is_banded(strategy)) check(tree(strategy, leaves));
+      for (std::uint64_t band = 1; is_banded(strategy) && band <= leaves; band += 1 + band / 3)
         check(tree(strategy, leaves, band));
     }
 }
@@ -282,7 +289,7 @@ TEST(PrefixNoiseVariance, OfHonakersEstimateIsTheSmallestPossible) {
 
 TEST(PrefixNoiseVariance, OfToeplitzMatricesIsThatOfTheWrittenMatrix) {
   for_each_small_tree([](const Tree& t) {
-    if (t.strategy != Strategy::sqrt_toeplitz && t.strategy != Strategy::banded) return;
+    if (t.strategy != Strategy::sqrt_toeplitz && !is_banded(t.strategy)) return;
     const Tree written = written_out(t);
     for (std::uint64_t leaf = 1; leaf <= t.leaves; ++leaf)
       expect_close(prefix_noise_variance(t, leaf), prefix_noise_variance(written, leaf), 1e-11, text(t));

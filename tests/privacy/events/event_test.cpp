@@ -238,6 +238,7 @@ TEST(Event, ReadsBackWhatItWrites) {
       {Tree{Strategy::banded, 1024, 3, 64, 2}, 5},
       {Tree{Strategy::explicit_matrix, 2, 3, 0, 1, {1, 1.0 / 3, -2}}, 5},
       {Tree{Strategy::blt, 1024, 3, 0, 1, {}, 4, 256, {1, {1.0 / 3}, {0.1}}}, 5},
+      {Tree{Strategy::banded_blt, 1024, 3, 16, 1, {}, 1, 0, {1, {1.0 / 3}, {0.1}}}, 5},
       {whole_run, 1},
       {hybrid_run, 2},
       {sampled_run, 1},

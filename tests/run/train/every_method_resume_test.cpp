@@ -79,6 +79,8 @@ std::vector<Case> cases() {
   for (const char* strategy : {"sqrt_toeplitz", "blt", "normalized_blt", "lambda", "identity"})
     all.push_back(with(short_run("dp-ftrl"), {"method.passes=3", "method.participation=continue",
                                               fmt::format("method.strategy={}", strategy)}));
+  all.push_back(with(short_run("dp-ftrl"), {"method.sampling=cyclic_poisson", "method.strategy=banded_blt",
+                                            "method.groups=3", "method.passes=3"}));
   for (const char* name : {"dp-sgd", "dp-ftrl"})
     all.push_back(with(short_run(name), {"method.clip_quantile=0.5", "method.clip_rate=1"}));
   all.push_back(with(short_run("gibo"), {"method.step=adagrad", "method.center=per_sample"}));

@@ -86,6 +86,18 @@ TEST_F(Invariance, EveryNoiseThatContinues) {
   }
 }
 
+// Secret samples of groups that take turns: whose places count over all blocks.
+TEST_F(Invariance, EveryBandOnCyclicSamples) {
+  for (const char* strategy : {"banded", "banded_blt", "auto"}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    for (const auto& option : options_of("dp-ftrl", "logistic")) settings.push_back(option);
+    settings.insert(settings.end(), {"method.name=dp-ftrl", "objective.name=logistic", "method.passes=3",
+                                     "method.sampling=cyclic_poisson", "method.groups=3",
+                                     fmt::format("method.strategy={}", strategy)});
+    expect_same({1, 2, 3, 5, 8}, settings, strategy);
+  }
+}
+
 // Iterates that stay hidden: every way to draw batches, noise along and across the directions, released or not.
 TEST_F(Invariance, EveryHiddenRun) {
   for (const auto& more : {Settings{"method.sampling=full"},
