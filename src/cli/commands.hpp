@@ -38,6 +38,8 @@ std::vector<Command> commands();
 Command train_command();
 Command tune_command();
 Command resume_command();
+Command site_command();
+Command round_command();
 Command check_command();
 Command suggest_command();
 Command plan_command();

@@ -270,12 +270,16 @@ DatasetFacts inspect(const Communicator& comm, const Dataset& dataset) {
   return facts;
 }
 
+SecretKey key_of_persons(const SecretKey& key, std::size_t site) { return key.derive("persons of a site", site); }
+
 Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout, const Ownership& ownership,
            LabelKind kind, std::size_t classes, const PlacedPersons& persons) {
   verify(ownership.first.size() == static_cast<std::size_t>(comm.size()) + 1, "one run of blocks per rank");
   verify(ownership.first.back() == layout.blocks, "every block has an owner");
   const ShowFields show(dataset.shows_values());
   const LabelRule labels(dataset.rules, kind, classes, dataset.role == DataRole::training);
+  verify(!has_persons(dataset) || !comm.is_root() || persons.key || persons.site_key,
+         "the root has the key by which persons are placed");
   if (!has_persons(dataset)) return load_records(comm, dataset, layout, ownership, labels);
   const Dataset whole = undeclared(dataset);
   const DatasetFacts in_files = inspect_records(comm, whole);
@@ -286,9 +290,12 @@ Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& 
     if (persons.look) persons.look(shard);
   });
   const float bias = static_cast<float>(dataset.rules.bias);
+  const auto key_of_site = [&](std::size_t site) {
+    return persons.site_key ? *persons.site_key : key_of_persons(*persons.key, site);
+  };
   shard.blocks = bring_together({comm, ownership, names_of_sites(dataset), in_files.storage, in_files.features,
                                  bias, std::move(shard.blocks)},
-                                layout, persons.key, {dataset.person_records, dataset.slots_of_unit});
+                                layout, key_of_site, {dataset.person_records, dataset.slots_of_unit});
   shard.layout = layout;
   shard.facts.records = layout.records;
   return shard;

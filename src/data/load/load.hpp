@@ -47,9 +47,14 @@ void check_alike(const Communicator& comm, const std::string& key, const Dataset
 /// What loading records of persons takes besides.
 struct PlacedPersons {
   std::optional<SecretKey> key = {};  ///< decides who has which slot; on the root
+  /// In its place, where the dataset is one site's of several: key_of_persons of that site.
+  std::optional<SecretKey> site_key = {};
   /// Called with the records in the order of the file, whose places messages can name; it may throw. Local.
   std::function<void(const Shard&)> look = {};
 };
+
+/// What is derived of a run's key for the persons of a site, from 0: it places them, and nobody else.
+SecretKey key_of_persons(const SecretKey& key, std::size_t site);
 
 /// This rank's blocks. `layout` is BlockLayout::of(inspect(...), blocks); `ownership` has comm.size() runs; labels
 /// are checked against `kind` and, for class_, `classes`. Slots beyond the file's records and records thinned out

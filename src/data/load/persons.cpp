@@ -41,13 +41,12 @@ class KeyedTags {
 
 /// Of every site of which this rank owns blocks a key of its own, in their order. Collective.
 std::vector<SecretKey> own_keys(const Communicator& comm, const Ownership& owners, std::size_t sites,
-                                const std::optional<SecretKey>& key) {
-  verify(!comm.is_root() || key.has_value(), "the root has the key by which persons are placed");
+                                const std::function<SecretKey(std::size_t site)>& key_of_site) {
   const std::uint32_t per_site = owners.first.back() / static_cast<std::uint32_t>(sites);
   std::vector<std::vector<SecretKey>> keys(comm.is_root() ? static_cast<std::size_t>(comm.size()) : 0);
   for (int r = 0; r < static_cast<int>(keys.size()); ++r)
     for (std::uint32_t s = owners.begin(r) / per_site; s * per_site < owners.end(r); ++s)
-      keys[static_cast<std::size_t>(r)].push_back(key->derive("persons of a site", s));
+      keys[static_cast<std::size_t>(r)].push_back(key_of_site(s));
   return scatter_keys(comm, keys);
 }
 
@@ -395,9 +394,10 @@ std::vector<std::uint64_t> count_persons(const RecordsOfPersons& records) {
 }
 
 std::vector<Block> bring_together(RecordsOfPersons records, const BlockLayout& layout,
-                                  const std::optional<SecretKey>& key, RowsOfPersons rows) {
+                                  const std::function<SecretKey(std::size_t site)>& key_of_site,
+                                  RowsOfPersons rows) {
   const BlockLayout persons = layout_of_units(layout, rows.slots);
-  const std::vector<SecretKey> keys = own_keys(records.comm, records.owners, records.sites.size(), key);
+  const std::vector<SecretKey> keys = own_keys(records.comm, records.owners, records.sites.size(), key_of_site);
   std::vector<Block> blocks;
   std::size_t next_key = 0;
   for_each_site(records, [&](const Site& site) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,14 +40,14 @@ struct RowsOfPersons {
 std::vector<std::uint64_t> count_persons(const RecordsOfPersons& records);
 
 /// This rank's blocks of `layout`, whose slots are persons (or records of persons, RowsOfPersons): of each the
-/// records that are no empty slots, in the order of the file. A function of `key` and of the files: the same on any
-/// number of ranks. Spends `records`, block by block.
+/// records that are no empty slots, in the order of the file. A function of the keys and of the files: the same on
+/// any number of ranks. Spends `records`, block by block.
 ///
 /// A record goes from its reader to the rank that owns its person's block, and to no other. The first rank of a
-/// site numbers its persons by keyed tags. `key` is read on the root only; the ranks of a site get what is derived
-/// from it for this site and purpose. Collective; throws DataError on all ranks if a site has more persons than
-/// slots.
+/// site numbers its persons by keyed tags. `key_of_site` is called on the root only; the ranks of a site get its
+/// key of that site. Collective; throws DataError on all ranks if a site has more persons than slots.
 std::vector<Block> bring_together(RecordsOfPersons records, const BlockLayout& layout,
-                                  const std::optional<SecretKey>& key, RowsOfPersons rows);
+                                  const std::function<SecretKey(std::size_t site)>& key_of_site,
+                                  RowsOfPersons rows);
 
 }  // namespace dpmpi

@@ -34,8 +34,14 @@ std::string content_digest(const Records& r) {
 
 }  // namespace
 
+SecretKey key_of_block(const SecretKey& key, std::uint32_t block) { return key.derive("selection", block); }
+
 std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& shard,
                                       const std::optional<SecretKey>& key) {
+  return own_block_keys(comm, shard, [&](std::uint32_t block) { return key_of_block(*key, block); });
+}
+
+std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& shard, const KeyOfBlock& key_of) {
   std::string owned;
   for (const auto& block : shard.blocks) owned.append(reinterpret_cast<const char*>(&block.id), sizeof block.id);
   const auto owners = comm.gather(owned);
@@ -44,20 +50,29 @@ std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& sha
     for (std::size_t i = 0; i < owners[r].size(); i += sizeof(std::uint32_t)) {
       std::uint32_t id = 0;
       std::memcpy(&id, owners[r].data() + i, sizeof id);
-      keys[r].push_back(key->derive("selection", id));
+      keys[r].push_back(key_of(id));
     }
   std::vector<SecretKey> own = scatter_keys(comm, keys);
   verify(own.size() == shard.blocks.size(), "selection keys do not match the blocks");
   return own;
 }
 
-std::string commitment_to(const Communicator& comm, const Shard& shard, const std::optional<SecretKey>& key) {
-  const std::vector<SecretKey> block_keys = own_block_keys(comm, shard, key);
+std::string tags_of_blocks(const Communicator& comm, const Shard& shard, const KeyOfBlock& key_of) {
+  const std::vector<SecretKey> block_keys = own_block_keys(comm, shard, key_of);
   std::string tags;
   for (std::size_t i = 0; i < block_keys.size(); ++i)
     tags += block_keys[i].derive("commitment").authenticate(content_digest(shard.blocks[i].records));
-  const auto all_tags = comm.gather(tags);
-  return comm.is_root() ? key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, ""))) : "";
+  return fmt::format("{}", fmt::join(comm.gather(tags), ""));
+}
+
+std::string commitment_of(const SecretKey& key, const std::string& tags) {
+  return key.derive("commitment").authenticate(tags);
+}
+
+std::string commitment_to(const Communicator& comm, const Shard& shard, const std::optional<SecretKey>& key) {
+  const std::string tags =
+      tags_of_blocks(comm, shard, [&](std::uint32_t block) { return key_of_block(*key, block); });
+  return comm.is_root() ? commitment_of(*key, tags) : "";
 }
 
 }  // namespace dpmpi

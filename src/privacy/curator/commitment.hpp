@@ -8,6 +8,7 @@
 #include "comm/communicator.hpp"
 #include "core/numbers/random.hpp"
 #include "data/records/blocks.hpp"
+#include "privacy/curator/job_sums.hpp"
 
 namespace dpmpi {
 
@@ -15,6 +16,16 @@ namespace dpmpi {
 /// take part. The root derives them all; `key` is read there only. Collective.
 std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& shard,
                                       const std::optional<SecretKey>& key);
+/// The same of a root that has the keys of some blocks only.
+std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& shard, const KeyOfBlock& key_of);
+/// The key of a block of the run with this key.
+SecretKey key_of_block(const SecretKey& key, std::uint32_t block);
+
+/// HMAC of every block's records under the block's key, 64 digits each in the order of the blocks. On the root; ""
+/// elsewhere. Reads all records. Collective.
+std::string tags_of_blocks(const Communicator& comm, const Shard& shard, const KeyOfBlock& key_of);
+/// commitment_to the records of all blocks of a run, of their tags. Local.
+std::string commitment_of(const SecretKey& key, const std::string& tags);
 
 /// Keyed commitment to the records (HMAC over the blocks' HMACs; never a plain hash, which could be guessed). On
 /// the root; "" elsewhere. Reads all records, so once for a run. Collective.

@@ -33,28 +33,47 @@ void check_shares(const Query& query, const BlockLayout& layout) {
 
 Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
                  std::size_t micro_batch_rows, const std::optional<SecretKey>& key, bool mask_sums)
-    : comm_(comm), shard_(shard), ranks_trusted_(!mask_sums) {
-  verify(!comm.is_root() || key.has_value(), "the root needs the secret key");
-  for (const auto& query : queries) {
-    verify(query.query_index == states_.size(), "queries are numbered in their order");
-    check_shares(query, shard.layout);
-    steps_ = std::max(steps_, steps_of(query));
-    states_.push_back(std::make_unique<QueryState>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
-    states_.back()->shuffle(shard);
-    if (comm.is_root() && query.as<RunningSum>()) states_.back()->running.emplace(states_.back()->query);
-  }
-  if (comm.is_root()) {
+    : comm_(comm), shard_(shard), curates_(comm.is_root()), ranks_trusted_(!mask_sums) {
+  verify(!curates_ || key.has_value(), "the root needs the secret key");
+  declare(queries, micro_batch_rows);
+  if (curates_) {
     noise_ = std::make_unique<SecretStream>(key->derive("noise"));
     shared_phase_noise_ = std::make_unique<SecretStream>(key->derive("phase noise"));
   }
-  const bool phases_draw =
-      std::ranges::any_of(queries, [](const Query& q) { return q.as<Phases>() && q.as<Phases>()->own_noise; });
-  for (const SecretKey& block_key : own_block_keys(comm, shard, key)) {
-    selection_.emplace_back(block_key.derive("bits"));
-    if (phases_draw) phase_noise_.emplace_back(block_key.derive("phase noise"));
-  }
+  take_block_keys(own_block_keys(comm, shard, key));
   if (mask_sums && comm.size() > 2) mask_.emplace(comm, key);
   share_keys(key);
+}
+
+Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
+                 std::size_t micro_batch_rows, const KeyOfBlock& key_of, JobSums& sums)
+    : comm_(comm), shard_(shard), curates_(false), hands_over_(true), jobs_(&sums), ranks_trusted_(true) {
+  for (const Query& query : queries)
+    verify((query.as<Sum>() || query.as<RunningSum>()) && query.worker_noise == 0, "several jobs make sums");
+  declare(queries, micro_batch_rows);
+  take_block_keys(own_block_keys(comm, shard, key_of));
+}
+
+void Curator::declare(const std::vector<Query>& queries, std::size_t micro_batch_rows) {
+  for (const auto& query : queries) {
+    verify(query.query_index == states_.size(), "queries are numbered in their order");
+    check_shares(query, shard_.layout);
+    steps_ = std::max(steps_, steps_of(query));
+    states_.push_back(std::make_unique<QueryState>(query, micro_batch_rows, shard_.layout, shard_.blocks.size()));
+    states_.back()->shuffle(shard_);
+    if (curates_ && query.as<RunningSum>()) states_.back()->running.emplace(states_.back()->query);
+  }
+}
+
+void Curator::take_block_keys(const std::vector<SecretKey>& keys) {
+  const bool phases_draw = std::ranges::any_of(states_, [](const auto& s) {
+    const auto* phases = s->query.template as<Phases>();
+    return phases && phases->own_noise;
+  });
+  for (const SecretKey& key : keys) {
+    selection_.emplace_back(key.derive("bits"));
+    if (phases_draw) phase_noise_.emplace_back(key.derive("phase noise"));
+  }
 }
 
 Curator::~Curator() = default;
@@ -179,12 +198,13 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   if (listener_) listener_->summed(s.query, batch.step_, bound, scale, kernel);
   // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
   // integer addition has no order, and so no un-noised total ever exists.
-  if (comm_.is_root()) add_noise(s, batch.step_, scale);
+  if (curates_) add_noise(s, batch.step_, scale);
   fault_point("reduce");
   const Stopwatch watch(timing_.reduce);
   s.sum.extra().front() = stop_requested_ ? 1 : 0;
   if (mask_) mask_->apply(s.sum.message(), batch.step_, query.query_index);
   comm_.sum_to_root(s.sum);
+  if (jobs_ && comm_.is_root()) jobs_->join(query.query_index, batch.step_, s.sum.message());
   s.summed = batch.step_ + 1;
   return Secret<LatticeSum>(LatticeSum{query.query_index, batch.step_});
 }
@@ -199,6 +219,7 @@ Curator::QueryState& Curator::begin_release(const LatticeSum& total) {
 }
 
 std::span<const float> Curator::release(Secret<LatticeSum> total) {
+  if (hands_over_) throw HandedOver();
   QueryState& s = begin_release(total.value_);
   verify(!s.query.exact, "an exact query has a release of its own");
   if (comm_.is_root()) {

@@ -19,6 +19,7 @@
 #include "core/numbers/random.hpp"
 #include "data/records/blocks.hpp"
 #include "objective/kernel.hpp"
+#include "privacy/curator/job_sums.hpp"
 #include "privacy/curator/phase_view.hpp"
 #include "privacy/curator/query.hpp"
 #include "privacy/curator/release_listener.hpp"
@@ -59,7 +60,17 @@ class Curator {
   /// `mask_sums`: hide partial sums from the ranks that a reduction passes them through (trust = root).
   Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
           const std::optional<SecretKey>& key, bool mask_sums = true);
+  /// In a job that holds some blocks of a run whose curator is another job's. It has the keys by which these blocks
+  /// are drawn from (read on the root only), and none of noise; it writes no ledger. Its part of a sum goes to
+  /// `sums`, which must outlive it, and the step ends with that: release() throws HandedOver. Of queries that are
+  /// sums. Collective.
+  Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
+          const KeyOfBlock& key_of, JobSums& sums);
   ~Curator();
+
+  /// This job has the run's curator, and others hold records too: from now on their parts join every sum. `sums`
+  /// must outlive the curator. Local.
+  void join(JobSums& sums) { jobs_ = &sums; }
 
   /// Where releases are recorded, each line with these members (JSON text without braces) beside its own. Root
   /// only; must be set before the first draw and outlive the curator.
@@ -140,6 +151,8 @@ class Curator {
  private:
   struct QueryState;
   QueryState& state(std::uint32_t query_index);
+  void declare(const std::vector<Query>& queries, std::size_t micro_batch_rows);
+  void take_block_keys(const std::vector<SecretKey>& keys);
   void share_keys(const std::optional<SecretKey>& key);
   std::unique_ptr<SecretStream> shared_stream(const std::optional<SecretKey>& key, std::string_view purpose);
   void add_run(QueryState& s, std::uint64_t t, std::uint64_t run, const Kernel& kernel);
@@ -165,6 +178,9 @@ class Curator {
   std::unique_ptr<SecretStream> runs_;     // uniform numbers of repeated runs, if a query declares them
   std::optional<SecretKey> training_key_;  // root only: of what repeated runs train
   std::uint64_t public_key_ = 0;
+  bool curates_;                         // the root, in the job of the run's curator
+  bool hands_over_ = false;              // another job has the run's curator
+  JobSums* jobs_ = nullptr;              // if there are several jobs
   bool ranks_trusted_;                   // with un-noised sums of all
   std::optional<SumMask> mask_;          // more than two ranks: with two, the root receives from the other directly
   std::vector<SecretStream> selection_;  // one for each own block

@@ -53,7 +53,7 @@ bool each_planned_line(std::span<const Query> queries, const std::function<bool(
 void Curator::resume_at(std::uint64_t t) {
   for (auto& s : states_) s->next = s->query.releases_before(t);
   reserved_ = 0;
-  if (comm_.is_root()) {
+  if (curates_) {
     verify(ledger_ != nullptr, "a release needs a ledger");
     const std::vector<Event> events = ledger_->events();
     std::size_t at = 0;
@@ -100,7 +100,7 @@ void Curator::reserve(std::uint64_t step) {
     const std::uint64_t first = std::exchange(reserved_, window_end(reserved_));
     for (auto& line : entries(first, reserved_)) lines.push_back(std::move(line));
   }
-  if (!comm_.is_root()) return;
+  if (!curates_) return;
   verify(ledger_ != nullptr, "a release needs a ledger");
   if (!lines.empty()) ledger_->append(lines);
   debug("step {}: ledger lines up to step {}: {} more", step, reserved_, lines.size());

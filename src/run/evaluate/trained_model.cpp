@@ -309,7 +309,7 @@ void read_records_to_score(const Communicator& comm, const ModelToScore& scored,
   const ShowFields show(dataset.shows_values());
   const auto check = [&](const Shard& records) { model.objective->check_records(records); };
   model.records = load(comm, dataset, layout, Ownership::even(layout.blocks, comm.size()),
-                       model.objective->label_kind(), model.objective->classes(), {key, check});
+                       model.objective->label_kind(), model.objective->classes(), {.key = key, .look = check});
   model.records.facts.feature_names = facts.feature_names;
   if (dataset.rules.persons == ReadingRules::Persons::nothing)
     throw_on_all_ranks(comm, [&] { check(model.records); });

@@ -55,22 +55,6 @@ void open_run(Training& run) {
   check_training_ledger(file, root.resumed_from->facts(), *root.resumed_trainings);
 }
 
-// The promise, from what is public alone: how large the data are, the objective, and the settings.
-void make_plan(Training& run) {
-  const RunConfig& config = run.config;
-  run.plan = plan_on_all_ranks(run.comm, config, run.facts, run.plan);
-  if (run.parts)
-    run.plan.evaluation = std::make_shared<const EvaluationPlan>(
-        evaluation_plan_on_all_ranks(run.comm, config, *run.objective, run.plan, *run.parts));
-  if (config.prepare.on())
-    run.preparation.emplace(*config.data.columns_file, run.plan.preparation.words, run.plan.preparing());
-  run.plan_text = plan_json(run.plan, config, run.facts);
-  run.comm.agree(sha256(run.plan_text), "the plan");
-  if (!run.root || config.audit.result.empty()) return;
-  run.root->audit = certified_audit(run.options.resume ? run.root->file("audit.json") : config.audit.result,
-                                    config.digest(), run.plan.epsilon(), run.plan.delta());
-}
-
 /// The header of the ledger of the held-out records.
 struct EvaluationHeader {
   EventHeader header;
@@ -147,7 +131,12 @@ void open_door(Training& run) {
   run.curator =
       std::make_unique<Curator>(run.comm, run.records, run.plan.queries, run.objective->micro_batch_rows(), key,
                                 run.config.privacy.trust == "root");
-  run.commitment = commitment_to(run.comm, run.records, key);
+  if (const SiteJob* const job = run.options.job) {
+    run.curator->join(*job->sums);
+    run.commitment = commitment_of(*key, job->tags);
+  } else {
+    run.commitment = commitment_to(run.comm, run.records, key);
+  }
   open_evaluation(run, key);
   if (run.trains_models) run.training_commitment = run.trains_models->begin(run.plan.training, key);
   if (!run.root) return;
@@ -220,6 +209,21 @@ void look_at_start(Training& run) {
 }
 
 }  // namespace
+
+void make_plan(Training& run) {
+  const RunConfig& config = run.config;
+  run.plan = plan_on_all_ranks(run.comm, config, run.facts, run.plan);
+  if (run.parts)
+    run.plan.evaluation = std::make_shared<const EvaluationPlan>(
+        evaluation_plan_on_all_ranks(run.comm, config, *run.objective, run.plan, *run.parts));
+  if (config.prepare.on())
+    run.preparation.emplace(*config.data.columns_file, run.plan.preparation.words, run.plan.preparing());
+  run.plan_text = plan_json(run.plan, config, run.facts);
+  run.comm.agree(sha256(run.plan_text), "the plan");
+  if (!run.root || config.audit.result.empty()) return;
+  run.root->audit = certified_audit(run.options.resume ? run.root->file("audit.json") : config.audit.result,
+                                    config.digest(), run.plan.epsilon(), run.plan.delta());
+}
 
 std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& config, const TrainOptions& options) {
   const auto start = Clock::now();

@@ -62,6 +62,7 @@ void look_at_public_records(Training& run, bool training_seen) {
 // rank.
 Ownership owners_of(const Training& run) {
   const BlockLayout& layout = run.plan.layout;
+  if (run.options.job) return {std::vector<std::uint32_t>(static_cast<std::size_t>(run.comm.size()) + 1, 0)};
   if (run.files.training.by_site) return Ownership::even(layout.blocks, run.comm.size());
   const TimeShares uneven = time_shares(step_cost(run.plan, *run.objective), Machine(), layout.blocks);
   return Ownership::balanced(layout.blocks, run.comm.size(), uneven.root, uneven.afterwards);
@@ -70,19 +71,20 @@ Ownership owners_of(const Training& run) {
 // Root only.
 SecretKey key_of(const Training& run) {
   if (run.root->key) return run.root->key->key;
+  if (run.options.job) return *run.options.job->key;
   if (run.config.privacy.seeded()) return SecretKey::from_seed(static_cast<std::uint64_t>(run.config.privacy.seed));
   return SecretKey::from_system();
 }
 
 Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayout& layout,
-                   const Ownership& ownership, const std::optional<SecretKey>& key = {}) {
+                   const Ownership& ownership, const PlacedPersons& persons = {}) {
   const ShowFields show(dataset.shows_values());
   const auto check = [&](const Shard& records) {
     const bool fits = records.facts.features == run.facts.data.features;  // else that is said by now
     if (fits) run.objective->check_records(records);
   };
   Shard shard = load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes(),
-                     {key, check});
+                     {.key = persons.key, .site_key = persons.site_key, .look = check});
   if (dataset.rules.persons == ReadingRules::Persons::nothing) throw_on_all_ranks(run.comm, [&] { check(shard); });
   return shard;
 }
@@ -117,6 +119,28 @@ void read_public_records(Training& run) {
   run.constant = best_constant(run.comm, *run.objective, run.public_records);
 }
 
+// The blocks of one site of several, from its own file alone, numbered among those of all.
+Shard load_site(const Training& run, const BlockLayout& layout) {
+  const SiteJob& job = *run.options.job;
+  const auto sites = static_cast<std::uint32_t>(run.facts.data.shards.size()), of_a_site = layout.blocks / sites;
+  Dataset own = run.files.training;
+  own.parts = {own.parts.at(*job.site)};
+  own.by_site = false;
+  DatasetFacts facts = run.facts.data;
+  facts.records = facts.shards.at(*job.site);
+  facts.shards.clear();
+  Shard shard = load_checked(run, own, BlockLayout::of(facts, of_a_site),
+                             Ownership::even(of_a_site, run.comm.size()), {.site_key = job.persons_key});
+  for (Block& block : shard.blocks) {
+    block.id += *job.site * of_a_site;
+    block.first_index += layout.begin(*job.site * of_a_site);
+    verify(block.records.units() == layout.size(block.id), "a site's blocks are those of the run");
+  }
+  shard.layout = layout;
+  shard.facts.records = layout.records;
+  return shard;
+}
+
 void read_private_records(Training& run) {
   const bool planned = !run.owners.first.empty();
   const std::uint32_t blocks = some_blocks(run.facts.data, run.comm.size());
@@ -124,7 +148,12 @@ void read_private_records(Training& run) {
   const BlockLayout layout = run.parts ? run.parts->whole_layout(own) : own;
   const Ownership owners = planned ? run.owners : Ownership::even(blocks, run.comm.size());
   if (run.root) run.root->secret = key_of(run);
-  run.records = load_checked(run, run.files.training, layout, owners, run.root ? run.root->secret : std::nullopt);
+  if (const SiteJob* const job = run.options.job) {
+    run.records = job->site ? load_site(run, layout) : Shard{run.facts.data, layout, {}};
+    return;
+  }
+  run.records =
+      load_checked(run, run.files.training, layout, owners, {.key = run.root ? run.root->secret : std::nullopt});
   if (run.parts) {
     HeldOut::Parts parts = run.parts->split(std::move(run.records), own);
     run.records = std::move(parts.training), run.held_out = std::move(parts.held_out);
@@ -171,7 +200,8 @@ void look_at_inputs(Training& run, Problems& problems) {
   const RunConfig& config = run.config;
   const InStage stage(Stage::load);
   refuse_private_files(run, problems);
-  const bool seen = problems.attempt([&] { run.facts.data = inspect(run.comm, run.files.training); });
+  const bool seen = problems.attempt(
+      [&] { run.facts.data = run.options.job ? run.options.job->facts : inspect(run.comm, run.files.training); });
   problems.attempt([&] { look_at_public_records(run, seen); });
   if (!seen) return;
   if (config.prepare.on()) problems.attempt([&] { find_columns(run); });

@@ -1,7 +1,5 @@
 #include "run/train/train.hpp"
 
-#include <algorithm>
-
 #include "comm/shared_heartbeats.hpp"
 #include "core/console/heartbeat.hpp"
 #include "core/console/print.hpp"
@@ -16,14 +14,9 @@ namespace {
 
 constexpr std::uint64_t compare_every = 50;  // steps
 
-std::uint64_t evaluate_every(const Training& run) {
-  return run.config.report.eval_every > 0 ? static_cast<std::uint64_t>(run.config.report.eval_every)
-                                          : std::max<std::uint64_t>(1, run.plan.steps / 20);
-}
-
 // All steps that are left, or until the run is asked to stop.
 ExitCode take_steps(Training& run) {
-  const std::uint64_t total = run.plan.steps, eval_every = evaluate_every(run);
+  const std::uint64_t total = run.plan.steps;
   const auto checkpoint_every = static_cast<std::uint64_t>(run.config.run.checkpoint_every);
   Progress progress("training", total, "steps", run.next, !run.plan.hides_times());
   run.started = Training::Clock::now();
@@ -40,7 +33,7 @@ ExitCode take_steps(Training& run) {
     const bool stop = run.curator->stop_agreed() && run.next < total;
     const bool checkpoint = checkpoint_every > 0 && run.next % checkpoint_every == 0 && run.next < total;
     if (run.next % compare_every == 0) run.compare_replicas();
-    if (run.evaluation_due(eval_every)) run.evaluate();
+    if (run.evaluation_due()) run.evaluate();
     if (checkpoint || stop) run.save_checkpoint();
     if (progress.reached(run.next)) progress.show(run.note());
     if (stop) {

@@ -10,9 +10,12 @@
 
 namespace dpmpi {
 
+struct SiteJob;
+
 struct TrainOptions {
   std::optional<std::string> resume = {};  ///< run directory to go on with, instead of starting a new one
   bool quiet = false;                      ///< no settings table, no summary
+  const SiteJob* job = nullptr;            ///< of a run of several jobs; must outlive the training
 };
 
 /// Runs `config` on all ranks of `comm`. Collective. Returns ExitCode::done or ExitCode::stopped; throws on errors.

@@ -1,5 +1,6 @@
 #include "run/train/training.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -39,6 +40,13 @@ ProgramIdentity identity_of(const RunConfig& config, const DataFiles& files) {
   return {sha256(program.digest + trainer.digest), program.text + "; trains by " + trainer.text};
 }
 
+// Public records are looked at where the run directory is.
+DataFiles files_of(const RunConfig& config, const TrainOptions& options) {
+  DataFiles files = config.find_files();
+  if (options.job && options.job->site) files.evaluation.parts.clear();
+  return files;
+}
+
 std::string times_text(double seconds, const Curator::Timing& t) {
   return fmt::format(
       R"("seconds":{:.4f},"sampling":{:.4f},"kernels":{:.4f},"noise":{:.4f},"reduce":{:.4f},"broadcast":{:.4f},)"
@@ -63,10 +71,10 @@ Training::Training(const Communicator& ranks, const RunConfig& settings, const T
     : comm(ranks),
       config(settings),
       options(how),
-      files(settings.find_files()),
+      files(files_of(settings, how)),
       stamps({&files.training, &files.evaluation, &files.models}),
       program(identity_of(settings, files)),
-      root(ranks.is_root() ? std::make_unique<RootFiles>() : nullptr) {
+      root(ranks.is_root() && !(how.job && how.job->site) ? std::make_unique<RootFiles>() : nullptr) {
   read_as_they_stand(config, files);
 }
 
@@ -115,8 +123,10 @@ void Training::debug_time(std::string_view what, Clock::time_point start) const 
     debug("step {}: {} in {:.4f} s", next, what, seconds_since(start));
 }
 
-bool Training::evaluation_due(std::uint64_t every) const {
+bool Training::evaluation_due() const {
   if (next == plan.steps) return true;
+  const std::uint64_t every = config.report.eval_every > 0 ? static_cast<std::uint64_t>(config.report.eval_every)
+                                                           : std::max<std::uint64_t>(1, plan.steps / 20);
   return plan.method->releases(next) && (next % every == 0 || !plan.method->releases(next - 1));
 }
 

@@ -28,6 +28,7 @@
 #include "run/plan/trains_models.hpp"
 #include "run/preparation/preparation.hpp"
 #include "run/train/input_checks.hpp"
+#include "run/train/site_job.hpp"
 #include "run/train/train.hpp"
 #include "run/warnings/constant_predictor.hpp"
 #include "run/warnings/loss_history.hpp"
@@ -85,8 +86,9 @@ struct Training {
   /// Scores the iterate on data.eval and writes a line of metrics, with what public records say of the training:
   /// that is said to people, too. Collective.
   void evaluate();
-  /// Only released iterates are looked at: each of them where they are rare, else one in `every`.
-  bool evaluation_due(std::uint64_t every) const;
+  /// After the step that was taken last. Only released iterates are looked at: each of them where they are rare,
+  /// else one in report.eval_every.
+  bool evaluation_due() const;
   /// Where each rank's time went: with the root's alone nobody sees which rank the others wait for. Collective.
   void record_times() const;
   /// What progress and the last line show: epsilon and metrics. Local.
@@ -99,7 +101,7 @@ struct Training {
   DataFiles files;
   const FileStamps stamps;  ///< of these, since before their digests were taken
   const ProgramIdentity program;
-  std::unique_ptr<RootFiles> root;  ///< null on other ranks
+  std::unique_ptr<RootFiles> root;  ///< null on other ranks, and in the job of a site
 
   PublicFacts facts;                         ///< of the records to train on
   std::vector<std::uint64_t> column_places;  ///< of features of which preparation finds something out
@@ -139,6 +141,9 @@ struct Training {
 };
 
 double seconds_since(Training::Clock::time_point start);
+
+/// The promise, from what is public alone: how large the data are, the objective, and the settings. Collective.
+void make_plan(Training& run);
 
 /// Everything before the first step: what is public, from it the promise, then the records and the door in front of
 /// them, then the run directory or the checkpoint. Collective; throws on errors.

@@ -1,0 +1,367 @@
+// A run of three sites, each with jobs of its own: what it makes is what one job makes of the same blocks, and
+// nothing that comes too late, twice or from elsewhere gets in.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/errors.hpp"
+#include "core/fault.hpp"
+#include "core/files/digest.hpp"
+#include "data/synthetic/generate.hpp"
+#include "run/certify/verify.hpp"
+#include "run/directory/files.hpp"
+#include "run/sites/exchanged.hpp"
+#include "run/sites/sites.hpp"
+#include "run/train/train.hpp"
+#include "support/data_files.hpp"
+#include "support/process.hpp"
+#include "support/programs.hpp"
+#include "support/text.hpp"
+
+namespace dpmpi::run_of_sites_test {
+namespace {
+
+namespace fs = std::filesystem;
+using test::contains;
+
+template <class Act>
+std::string refusal(Act act) {
+  try {
+    act();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+class Sites : public ::testing::Test {
+ protected:
+  Sites() {
+    for (int s = 1; s <= 3; ++s) {
+      GenerateOptions options;
+      options.records = 300 + 50 * s, options.eval_records = s == 1 ? 200 : 0, options.features = 5,
+      options.seed = s;
+      options.output = path(fmt::format("{}.csv", s)), options.eval_output = path("eval.csv");
+      generate(options);
+    }
+    write_config("base.ini", "");
+  }
+  ~Sites() override { set_fault_hook(nullptr); }
+
+  std::string path(const std::string& name) const { return folder_.file(name); }
+  void write_config(const std::string& name, const std::string& more) const {
+    folder_.write(name,
+                  "[data]\nshards = 1.csv,2.csv,3.csv\neval = eval.csv\nheader = yes\nblocks = 6\n[method]\n"
+                  "batch = 200\nsteps = 5\n[privacy]\nseed = 7\nnoise_multiplier = 1.5\ndelta = 1e-5\n"
+                  "[report]\nprogress = none\neval_every = 2\n" +
+                      more);
+  }
+  RunConfig config(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> settings = settings_;
+    settings.insert(settings.end(), more.begin(), more.end());
+    return RunConfig(path("base.ini"), settings);
+  }
+  /// Keys and files of all sites, and a run that waits for their parts of the first round.
+  void open(const std::string& run = "run") const {
+    std::vector<std::string> joined;
+    for (int s = 1; s <= 3; ++s) {
+      joined.push_back(path(fmt::format("{}.{}.join", run, s)));
+      join_run(config(), s, key(run, s), joined.back());
+    }
+    open_run_of_sites(config({"run.dir=" + path(run)}), joined);
+  }
+  std::string key(const std::string& run, int site) const { return path(fmt::format("{}.{}.key", run, site)); }
+  std::string round(const std::string& run = "run") const { return path(run) + "/sites/round"; }
+  /// One site's job, of a folder in which the other sites' files are not.
+  std::string step(int site, const std::string& run = "run", const std::string& name = "part") const {
+    const std::string part = path(fmt::format("{}.{}.{}", run, site, name));
+    const test::Folder own(path(fmt::format("site-{}", site)));
+    for (const std::string& file : {fmt::format("{}.csv", site), std::string("base.ini")})
+      fs::copy_file(path(file), own.file(file));
+    const RunConfig config(own.file("base.ini"), settings_);
+    step_at_site(Communicator::alone(), config, {key(run, site), round(run), part});
+    return part;
+  }
+  std::vector<std::string> steps(const std::vector<int>& sites = {1, 2, 3}, const std::string& run = "run") const {
+    std::vector<std::string> parts;
+    for (const int site : sites) parts.push_back(step(site, run));
+    return parts;
+  }
+  void combine(const std::vector<std::string>& parts, const std::string& run = "run") const {
+    combine_round(path(run), parts, true);
+  }
+  void finish(const std::string& run = "run") const {
+    while (fs::exists(round(run))) combine(steps({1, 2, 3}, run), run);
+  }
+  void train_as_one_job(const std::string& run = "one") const {
+    const RunConfig whole = config({"run.dir=" + path(run)});
+    ASSERT_EQ(train(Communicator::alone(), whole, {.quiet = true}), ExitCode::done);
+  }
+  void expect_same(const std::string& run, const std::string& other) const {
+    for (const char* file : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json", "plan.json"})
+      EXPECT_EQ(dpmpi::read_file(path(run) + "/" + file), dpmpi::read_file(path(other) + "/" + file)) << file;
+  }
+  std::string model(const std::string& run) const { return dpmpi::read_file(path(run) + "/model.safetensors"); }
+
+  test::Folder folder_;
+  std::vector<std::string> settings_;
+};
+
+TEST_F(Sites, ThreeJobsMakeTheBytesOfOne) {
+  train_as_one_job();
+  open();
+  finish();
+  expect_same("one", "run");
+  EXPECT_FALSE(fs::exists(path("run") + "/checkpoint/key"));
+  EXPECT_FALSE(fs::exists(path("run") + "/sites/key"));
+}
+
+// Momentum, clips that follow, correlated noise: state that goes from round to round.
+TEST_F(Sites, StateThatStepsLeaveGoesFromRoundToRound) {
+  const std::vector<std::vector<std::string>> all{{"method.optimizer=adam", "method.sampling=full"},
+                                                  {"method.clip_quantile=0.5", "method.sampling=cyclic"},
+                                                  {"method.name=dp-ftrl", "method.batch=250"},
+                                                  {"method.sampling=wor", "privacy.adjacency=replace_one"}};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    settings_ = all[i];
+    const std::string why = refusal([&] { config(); });
+    ASSERT_EQ(why, "accepted") << why;
+    train_as_one_job(fmt::format("one{}", i));
+    open(fmt::format("run{}", i));
+    finish(fmt::format("run{}", i));
+    expect_same(fmt::format("one{}", i), fmt::format("run{}", i));
+  }
+}
+
+TEST_F(Sites, AFinishedRunIsVerifiedFromItsFilesAloneAndTakesNoRoundMore) {
+  open();
+  const std::vector<std::string> parts = steps();
+  finish();
+  for (const VerifiedItem& item : verify_run(path("run")))
+    EXPECT_NE(item.state, VerifiedItem::State::bad) << item.place << ": " << item.detail;
+  EXPECT_TRUE(contains(refusal([&] { combine(parts); }), "is finished"));
+  EXPECT_TRUE(contains(refusal([&] { repeat_round(path("run"), {}); }), "is finished"));
+}
+
+// What is promised is spent when the last round is combined, and not before.
+TEST_F(Sites, TheLastRoundIsWhereTheLedgerEnds) {
+  open();
+  for (int r = 1; r <= 5; ++r) {
+    EXPECT_EQ(RoundFile::read(round()).round, static_cast<std::uint64_t>(r));
+    EXPECT_FALSE(fs::exists(path("run") + "/certificate.json")) << r;
+    combine(steps());
+  }
+  EXPECT_TRUE(fs::exists(path("run") + "/certificate.json"));
+  EXPECT_FALSE(fs::exists(round()));
+}
+
+TEST_F(Sites, ASiteThatIsGoneCostsARepeatAndItsPartDoesNotComeInLater) {
+  open();
+  combine(steps());
+  const std::vector<std::string> late = steps();
+  EXPECT_TRUE(contains(refusal([&] { combine({late[0], late[1]}); }), "round 2 has no part of site 3"));
+  repeat_round(path("run"), {3});
+  EXPECT_TRUE(contains(refusal([&] { combine(late); }), "for another round than the one that is open"));
+  EXPECT_TRUE(contains(refusal([&] { step(3); }), "site 3 is left out of this file of round 2"));
+  const std::vector<std::string> parts = steps({1, 2});
+  EXPECT_TRUE(contains(refusal([&] { combine({parts[0], late[1]}); }), "run.2.part")) << "of the repeat, both";
+  combine(parts);
+  EXPECT_TRUE(contains(refusal([&] { combine(late); }), "for another round"));
+  repeat_round(path("run"), {});
+  finish();
+  for (const VerifiedItem& item : verify_run(path("run")))
+    EXPECT_NE(item.state, VerifiedItem::State::bad) << item.place << ": " << item.detail;
+}
+
+TEST_F(Sites, ARepeatWithAllSitesChangesNoByteOfTheResult) {
+  train_as_one_job();
+  open();
+  combine(steps());
+  steps({1, 2});
+  repeat_round(path("run"), {});
+  finish();
+  expect_same("one", "run");
+}
+
+TEST_F(Sites, TheFirstRoundAndASumOfOneAreRefused) {
+  open();
+  EXPECT_TRUE(contains(refusal([&] { repeat_round(path("run"), {2}); }), "the first round fixes which records"));
+  combine(steps());
+  EXPECT_TRUE(contains(refusal([&] {
+                         repeat_round(path("run"), {1, 2});
+                       }),
+                       "a sum of one site is that site's own"));
+  EXPECT_TRUE(contains(refusal([&] { repeat_round(path("run"), {4}); }), "there are 3 sites"));
+}
+
+// The same noise on the sum with and without a site would give the site's own away.
+TEST_F(Sites, ARoundIsCombinedFromOneSetOfPartsHoweverOftenItIsKilled) {
+  train_as_one_job();
+  open();
+  combine(steps());
+  const std::vector<std::string> parts = steps();
+  set_fault_hook([](const char* where, const char*) {
+    if (std::string(where) == "release") throw std::runtime_error("killed");
+    return 0;
+  });
+  EXPECT_THROW(combine(parts), std::runtime_error);
+  set_fault_hook(nullptr);
+  EXPECT_TRUE(contains(refusal([&] { repeat_round(path("run"), {3}); }), "round 2 was combined"));
+  combine(parts);
+  finish();
+  expect_same("one", "run");
+}
+
+TEST_F(Sites, AKillAtAnyPointOfARoundChangesNoByte) {
+  train_as_one_job();
+  static std::string point;
+  static int left;
+  for (const char* where :
+       {"parts", "step", "reserved", "reduce", "release", "save", "renamed", "finish", "wipe"}) {
+    const std::string run = fmt::format("run-{}", where);
+    open(run);
+    point = where;
+    while (fs::exists(round(run))) {
+      const std::vector<std::string> parts = steps({1, 2, 3}, run);
+      left = 1;
+      set_fault_hook([](const char* at, const char*) {
+        if (at == point && left-- == 1) throw std::runtime_error("killed");
+        return 0;
+      });
+      try {
+        combine(parts, run);
+      } catch (const std::runtime_error&) {
+        set_fault_hook(nullptr);
+        refusal([&] { combine(parts, run); });
+      }
+      set_fault_hook(nullptr);
+    }
+    expect_same("one", run);
+  }
+}
+
+TEST_F(Sites, ASiteHandsOverOnePartForAFileAndNoneForARoundThatIsOver) {
+  open();
+  const std::string first = dpmpi::read_file(step(1)), old = dpmpi::read_file(round());
+  EXPECT_EQ(dpmpi::read_file(step(1)), first) << "again, and the same";
+  std::ofstream(path("1.csv"), std::ios::app) << "";
+  std::string table = dpmpi::read_file(path("1.csv"));
+  const std::size_t digit = table.find_last_of("0123456789", table.find_last_of(','));
+  table[digit] = table[digit] == '1' ? '2' : '1';
+  const std::string before = dpmpi::read_file(path("1.csv"));
+  folder_.write("1.csv", table);
+  EXPECT_TRUE(contains(refusal([&] { step(1); }), "has handed over another part for this file of round 1"));
+  folder_.write("1.csv", before);
+  combine(steps());
+  step(1);
+  fs::remove(round());
+  std::ofstream(round(), std::ios::binary) << old;
+  EXPECT_TRUE(contains(refusal([&] { step(1); }), "round 1 is over"));
+}
+
+TEST_F(Sites, RecordsThatChangedBetweenRoundsAreRefused) {
+  open();
+  combine(steps());
+  std::string table = dpmpi::read_file(path("2.csv"));
+  const std::size_t digit = table.find_last_of("0123456789", table.find_last_of(','));
+  table[digit] = table[digit] == '1' ? '2' : '1';
+  folder_.write("2.csv", table);
+  EXPECT_TRUE(contains(refusal([&] { combine(steps()); }), "the records of site 2 are not those"));
+}
+
+TEST_F(Sites, ForeignFilesAreRefusedByName) {
+  open();
+  open("other");
+  const std::vector<std::string> parts = steps(), others = steps({1, 2, 3}, "other");
+  EXPECT_TRUE(contains(refusal([&] {
+                         combine({parts[0], parts[1], others[2]});
+                       }),
+                       "other.3.part is for another round"));
+  EXPECT_TRUE(contains(refusal([&] {
+                         combine({parts[0], parts[1], parts[1]});
+                       }),
+                       "a part of site 2 is given twice"));
+  fs::copy_file(key("other", 1), path("stranger"));
+  const auto as_stranger = [&] {
+    step_at_site(Communicator::alone(), config(), {path("stranger"), round(), path("x")});
+  };
+  EXPECT_TRUE(contains(refusal(as_stranger), "is not among those of the run"));
+  settings_ = {"method.clip=2"};
+  EXPECT_TRUE(contains(refusal([&] { step(1); }), "is of a run with another config"));
+  EXPECT_FALSE(fs::exists(path("x")));
+  EXPECT_FALSE(fs::exists(path("run") + "/ledger.jsonl")) << "nothing was paid for";
+}
+
+TEST_F(Sites, AKeyThatOthersMayReadIsRefused) {
+  open();
+  fs::permissions(key("run", 1), fs::perms::group_read, fs::perm_options::add);
+  EXPECT_TRUE(contains(refusal([&] { step(1); }), "may be read by others"));
+  EXPECT_TRUE(contains(refusal([&] { join_run(config(), 1, key("run", 2), path("again")); }), "is there"));
+}
+
+TEST_F(Sites, WrongJoinFilesAreNamedAllAtOnce) {
+  std::vector<std::string> joined;
+  for (int s = 1; s <= 2; ++s) {
+    joined.push_back(path(fmt::format("{}.join", s)));
+    join_run(config(), s, path(fmt::format("{}.key", s)), joined.back());
+  }
+  joined.push_back(joined.back());
+  joined.push_back(path("other.join"));
+  join_run(config({"method.clip=3"}), 3, path("3.key"), joined.back());
+  const std::string said = refusal([&] { open_run_of_sites(config({"run.dir=" + path("run")}), joined); });
+  for (const char* part : {"site 2 has joined twice", "site 3 joined with other settings", "site 3 has not joined"})
+    EXPECT_TRUE(contains(said, part)) << said;
+  EXPECT_FALSE(fs::exists(path("run")));
+}
+
+TEST_F(Sites, WhatSitesCannotDoIsSaidAllAtOnce) {
+  settings_ = {"privacy.trust=cluster", "data.test_share=0.2"};
+  const std::string said = refusal([&] { join_run(config(), 1, path("k"), path("j")); });
+  for (const char* part : {"privacy.trust", "data.test_share"}) EXPECT_TRUE(contains(said, part)) << said;
+  settings_ = {"method.name=zo-hidden", "privacy.trust=root"};
+  std::vector<std::string> joined;
+  const std::string method = refusal([&] {
+    for (int s = 1; s <= 3; ++s) {
+      joined.push_back(path(fmt::format("z{}.join", s)));
+      join_run(config(), s, path(fmt::format("z{}.key", s)), joined.back());
+    }
+    open_run_of_sites(config({"run.dir=" + path("z")}), joined);
+  });
+  EXPECT_NE(method, "accepted");
+}
+
+// As its users type it, and the second site's job on two ranks.
+TEST_F(Sites, ASiteMayHaveSeveralRanks) {
+  open();
+  const std::string part = dpmpi::read_file(step(2));
+  fs::remove(key("run", 2) + ".rounds");
+  const test::Outcome outcome =
+      test::run_command(fmt::format("mpirun -n 2 {} site step --config {} --key {} --round {} --output {}",
+                                    test::program(), path("base.ini"), key("run", 2), round(), path("ranks")));
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "round 1 of 5, site 2 of 3")) << outcome.output;
+  EXPECT_EQ(dpmpi::read_file(path("ranks")), part);
+}
+
+TEST_F(Sites, PersonsKeepTheirSlots) {
+  for (int s = 1; s <= 3; ++s) {
+    std::string table = "who,x,y\n";
+    for (int i = 0; i < 400; ++i) table += fmt::format("p{},0.{},{}\n", i % 90, (i * 37 + s) % 100, i % 2);
+    folder_.write(fmt::format("{}.csv", s), table);
+  }
+  settings_ = {"data.eval=", "data.person=who", "data.shard_records=100,100,100", "method.batch=60"};
+  train_as_one_job();
+  open();
+  finish();
+  expect_same("one", "run");
+}
+
+}  // namespace
+}  // namespace dpmpi::run_of_sites_test
