@@ -1,5 +1,6 @@
 // The commands of pages that can be pasted whole, in their order, in one shell, and what a page says that they
 // print.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -91,6 +92,22 @@ TEST(Simulators, AreFittedInPrivateWhereAGridIsNot) {
   run_page(page, folder);
   EXPECT_LT(last_metric(folder + "/runs/tablets", "eval.loss"), 0.135);
   EXPECT_GT(last_metric(folder + "/runs/grid", "eval.loss"), 0.25);
+}
+
+// Three sites as three jobs, one of which is gone for a round.
+TEST(Sites, MakeOneModelOfTheirFiles) {
+  const std::string folder = ::testing::TempDir() + "dpmpi_Sites";
+  const Page page = blocks_of(read_file(DPMPI_SOURCE_DIR "/docs/guide/sites.md"));
+  EXPECT_GE(page.shown.size(), 4u) << "the page has lost its output";
+  const test::Outcome outcome = run_page(page, folder);
+  for (const char* part : {"3 sites, 4 rounds: epsilon 2", "all sites compare: ",
+                           "round 1 of 4, site 2 of 3: epsilon 2", "round 2 has no part of site 3",
+                           "round 2 of 4 combined, 2 of 3 sites", "round 3 of 4 combined, 3 of 3 sites"})
+    EXPECT_NE(outcome.output.find(part), std::string::npos) << part << "\n" << outcome.output;
+  const std::string rounds = read_file(folder + "/runs/sites/run/sites/rounds.jsonl");
+  EXPECT_EQ(std::count(rounds.begin(), rounds.end(), '\n'), 4);
+  EXPECT_NE(rounds.find(R"("round":2,)"), std::string::npos);
+  EXPECT_NE(rounds.find(R"("sites":[1,2],)"), std::string::npos);
 }
 
 class Hospital : public ::testing::Test {

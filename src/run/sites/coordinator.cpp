@@ -286,10 +286,16 @@ void open_next(const Desk& desk, RoundFile round, Training& run, const SecretKey
   fmt::print("{}\n", desk.round());
 }
 
-void finish_run(const Desk& desk, Training& run) {
-  finish(run);
+// What is left of the rounds is who was in which.
+void clear(const Desk& desk) {
   wipe_secret(desk.key());
   for (const std::string& file : {desk.round(), desk.config(), desk.tags(), desk.names()}) fs::remove(file);
+}
+
+/// Throws ConfigError if the run is finished, after it has ended what a kill has left undone.
+void refuse_no_round(const Desk& desk) try { refuse_finished(desk.run, false); } catch (const ConfigError&) {
+  clear(desk);
+  throw;
 }
 
 }  // namespace
@@ -343,8 +349,7 @@ void open_run_of_sites(const RunConfig& config, const std::vector<std::string>& 
 
 void combine_round(const std::string& directory, const std::vector<std::string>& paths, bool quiet) {
   const Desk desk(directory);
-  if (fs::exists(directory + "/certificate.json")) wipe_secret(desk.key());
-  refuse_finished(directory, false);
+  refuse_no_round(desk);
   const RunLock lock(desk.folder());
   const SecretKey coordinator = read_secret(desk.key());
   const RoundFile round = RoundFile::read(desk.round());
@@ -365,15 +370,14 @@ void combine_round(const std::string& directory, const std::vector<std::string>&
   check_plan(*run, round);
   if (run->next < round.round) take_step(*run);
   options.quiet = quiet;  // of the rounds between, only the first says all of its settings
-  if (run->next == run->plan.steps)
-    finish_run(desk, *run);
-  else
-    open_next(desk, round, *run, coordinator);
+  if (run->next < run->plan.steps) return open_next(desk, round, *run, coordinator);
+  finish(*run);
+  clear(desk);
 }
 
 void repeat_round(const std::string& directory, const std::vector<std::int64_t>& without) {
   const Desk desk(directory);
-  refuse_finished(directory, false);
+  refuse_no_round(desk);
   const RunLock lock(desk.folder());
   const SecretKey coordinator = read_secret(desk.key());
   RoundFile round = RoundFile::read(desk.round());

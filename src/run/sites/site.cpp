@@ -193,14 +193,43 @@ void show_promise(const Training& run, const Asked& asked) {
                round.fingerprint());
 }
 
+/// Whether two archives name the same fields of the same lengths: else what comes from the coordinator would leave
+/// vectors of other lengths than the algorithm has made.
+bool same_fields(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view text, std::size_t at) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, text.data() + at, sizeof value);
+    return value;
+  };
+  if (a.size() != b.size()) return false;
+  for (std::size_t at = 0; at < a.size();) {
+    for (int part = 0; part < 2; ++part) {  // a name, then what it names
+      const std::uint64_t length = number(a, at);
+      if (number(b, at) != length) return false;
+      at += sizeof length;
+      if (part == 0 && a.substr(at, length) != b.substr(at, length)) return false;
+      at += length;
+    }
+  }
+  return true;
+}
+
+void go_to_state(Algorithm& algorithm, const std::string& state) {
+  Archive start;
+  algorithm.archive(start);
+  if (!same_fields(start.bytes(), state))
+    throw DataError("the state in the round's file is not that of this method and objective");
+  Archive archive(state);
+  algorithm.archive(archive);
+  archive.finish();
+}
+
 /// One step, up to where its sum leaves the site.
 void step_until_sum(Training& run, const RoundFile& round, const KeyOfBlock& key_of, JobSums& sums) {
   run.curator = std::make_unique<Curator>(run.comm, run.records, run.plan.queries,
                                           run.objective->micro_batch_rows(), key_of, sums);
   run.algorithm = run.plan.method->start(*run.objective, run.plan.queries);
-  Archive state(round.state);
-  run.algorithm->archive(state);
-  state.finish();
+  go_to_state(*run.algorithm, round.state);
   run.curator->resume_at(round.round - 1);
   bool handed_over = false;
   try {

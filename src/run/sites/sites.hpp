@@ -4,6 +4,11 @@
 // directory, and no records; a site's job has its own records, and goes on from what all steps before have
 // released.
 //
+// The cut is where a step's sum is reduced (privacy/curator/job_sums.hpp). A site makes a Training without a run
+// directory, and a Curator with the keys of its own blocks alone; its part is masked, and the step ends. The
+// coordinator makes a Training without records; the parts join its noise, and the step goes on as in one job.
+// TrainOptions::job tells both what they cannot see. Between two rounds the run is its checkpoint.
+//
 //   site.cpp          join, and a step of a site
 //   coordinator.cpp   open, combine and repeat a round
 //   exchanged         the files between them

@@ -43,6 +43,11 @@ void open_run(Training& run) {
   RootFiles& root = *run.root;
   root.place = open_run_directory(*run.options.resume);
   const std::string& directory = root.place.path;
+  if (!run.options.job && std::filesystem::exists(directory + "/sites/key"))
+    throw PrivacyError(fmt::format(
+        "{} is a run of sites: a sum of other sites than its open round has would have the same noise. Go on with dpmpi "
+        "round combine",
+        directory));
   root.key = read_key(directory);
   root.resumed_from.emplace(read_checkpoint(directory, &root.key->key));
   root.ledger.emplace(Ledger::open(root.file("ledger.jsonl")));
