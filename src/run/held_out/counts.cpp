@@ -96,15 +96,18 @@ std::vector<double> released(Curator& curator, const Query& query, const Kernel&
   return {values.begin(), values.end()};
 }
 
-/// Cuts the cells first .. last - 1 into `bins` by what lies before each.
-void cut_evenly(std::span<const double> before, std::size_t first, std::size_t last, std::size_t bins,
-                std::vector<std::size_t>& begins) {
+/// Cuts the cells first .. last - 1 into `even` bins by what lies before each, and then as often as `halvings` says
+/// the highest of all bins in two.
+void cut_evenly(std::span<const double> before, std::size_t first, std::size_t last, std::size_t even,
+                std::size_t halvings, std::vector<std::size_t>& begins) {
   begins.push_back(first);
-  const double low = before[first], all = before[last] - low;
+  const double low = before[first], all = before[last] - low, share = 1 / static_cast<double>(even);
+  const std::size_t bins = even + halvings;
   for (std::size_t j = 1; j < bins; ++j) {
-    const double wanted = low + all * static_cast<double>(j) / static_cast<double>(bins);
+    const double below =
+        j < even ? share * static_cast<double>(j) : 1 - share * std::exp2(-static_cast<double>(j - even + 1));
     const auto at = std::lower_bound(before.begin() + static_cast<std::ptrdiff_t>(first),
-                                     before.begin() + static_cast<std::ptrdiff_t>(last), wanted);
+                                     before.begin() + static_cast<std::ptrdiff_t>(last), low + all * below);
     const auto cell = static_cast<std::size_t>(at - before.begin());
     begins.push_back(std::clamp(cell, begins.back() + 1, last - (bins - j)));
   }
@@ -128,20 +131,21 @@ double NoisyCounts::edge(std::size_t i) const {
   return i == bins() ? std::numeric_limits<double>::infinity() : CountedScores::edge(begins[i]);
 }
 
-std::vector<std::size_t> even_bins(std::span<const double> cells, std::size_t bins, bool zero) {
+std::vector<std::size_t> even_bins(std::span<const double> cells, const CountedScores& shape) {
   const std::vector<double> before = rising_sums(cells);
+  const std::size_t even = shape.bins - shape.halvings;
   std::vector<std::size_t> begins;
-  if (!zero) {
-    cut_evenly(before, 0, cells.size(), bins, begins);
+  if (!shape.signs) {
+    cut_evenly(before, 0, cells.size(), even, shape.halvings, begins);
     return begins;
   }
   const std::size_t middle = CountedScores::cells_of_sign;
   const double all = before.back() - before.front();
   const double share = all > 0 ? (before[middle] - before.front()) / all : 0.5;
   const auto below = static_cast<std::size_t>(
-      std::clamp(std::floor(share * static_cast<double>(bins) + 0.5), 1.0, static_cast<double>(bins - 1)));
-  cut_evenly(before, 0, middle, below, begins);
-  cut_evenly(before, middle, cells.size(), bins - below, begins);
+      std::clamp(std::floor(share * static_cast<double>(even) + 0.5), 1.0, static_cast<double>(even - 1)));
+  cut_evenly(before, 0, middle, below, 0, begins);
+  cut_evenly(before, middle, cells.size(), even - below, shape.halvings, begins);
   return begins;
 }
 
@@ -154,7 +158,7 @@ NoisyCounts release_counts(Curator& curator, const EvaluationPlan& plan, Objecti
   auto query = plan.queries.begin();
   const auto scores = released(
       curator, *query++, counted_by(reader, [](const SaidOfRecord& s) { return CountedScores::cell(s.score); }));
-  out.begins = even_bins(scores, bins, two);
+  out.begins = even_bins(scores, plan.counted);
   const auto bin = [begins = out.begins](double score) {
     const auto behind = std::ranges::upper_bound(begins, CountedScores::cell(score));
     return static_cast<std::size_t>(behind - begins.begin()) - 1;

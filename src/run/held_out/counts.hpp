@@ -28,10 +28,10 @@ struct NoisyCounts {
   double edge(std::size_t i) const;
 };
 
-/// Where `bins` bins of about equally many records begin, by noisy counts of the grid's cells. `zero`: one of them
-/// begins at the score 0, so that bins tell what is predicted. Any counts give a right answer; noise makes bins
-/// less even.
-std::vector<std::size_t> even_bins(std::span<const double> cells, std::size_t bins, bool zero);
+/// Where bins of about equally many records begin, by noisy counts of the grid's cells, the highest of them halved
+/// shape.halvings times. Of signs one bin begins at the score 0, so that bins tell what is predicted. Any counts
+/// give a right answer; noise makes bins less even.
+std::vector<std::size_t> even_bins(std::span<const double> cells, const CountedScores& shape);
 
 /// Releases the counts of the model at w. `curator`: that of the plan's queries, on the held-out records.
 /// Collective.

@@ -3,28 +3,22 @@
 // are the ones that they are.
 //
 // Shares have Wilson's intervals, which hold for few records and for the noise as well. The area under the ROC
-// curve and the log-loss are smooth functions f of the counts c. The records are independent draws, so counts vary
-// as those of a multinomial law, whose variance of f is sum_j c_j g_j^2 to first order, g the gradient of f at c,
-// where f does not change if all of c is multiplied by a number; noise of deviation s adds s^2 sum_j g_j^2. All
-// intervals are of 95 % (docs/theory/held_out.md).
+// curve, the average precision and the log-loss are smooth functions f of the counts c. The records are independent
+// draws, so counts vary as those of a multinomial law, whose variance of f is sum_j c_j g_j^2 to first order, g the
+// gradient of f at c, where f does not change if all of c is multiplied by a number; noise of deviation s adds
+// s^2 sum_j g_j^2. All intervals are of 95 % (docs/theory/held_out.md).
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "run/held_out/counts.hpp"
+#include "run/held_out/intervals.hpp"
 
 namespace dpmpi {
 
-struct Estimate {
-  std::string name;
-  std::optional<double> value;  ///< none where too few records or too much noise leave nothing to say
-  double low = 0, high = 0;     ///< 95 %
-};
-
-/// accuracy, balanced_accuracy, auc, recall, specificity, precision, positives; of classes accuracy,
-/// balanced_accuracy and recall.K; log_loss where there is one.
+/// accuracy, balanced_accuracy, auc, average_precision, recall, specificity, precision, positives; of classes
+/// accuracy, balanced_accuracy and recall.K; log_loss where there is one.
 std::vector<Estimate> estimates_of(const NoisyCounts& counts);
 
 /// With fewer records than this nothing is said: neither how many are right, nor anything else of all of them.

@@ -82,7 +82,7 @@ void add_results(const Json& results, Json& line) {
 }
 
 std::string results_text(const Json& results) {
-  static const std::set<std::string> shown{"accuracy", "balanced_accuracy", "auc", "log_loss"};
+  static const std::set<std::string> shown{"accuracy", "balanced_accuracy", "auc", "average_precision", "log_loss"};
   std::string text;
   for (const auto& [name, estimate] : results.at("metrics").items()) {
     if (!shown.contains(name)) continue;

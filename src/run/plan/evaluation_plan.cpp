@@ -23,12 +23,6 @@ QuerySpec counted(const std::string& name, std::size_t dim, double noise_multipl
           .kind = ExactSum{.one_hot = true}};
 }
 
-/// A bin should hold some records, and far more than the noise of its count.
-std::size_t bins_for(std::uint64_t units, double noise_std) {
-  const double room = static_cast<double>(units) / std::max(20.0, 40 * noise_std);
-  return static_cast<std::size_t>(std::clamp(room, 8.0, 16.0));
-}
-
 Releases releases_of(const EvaluationPlan& plan) {
   return {[counted = plan.counted](double multiplier) { return counted.queries(multiplier); }, plan.layout, 1,
           plan.adjacency};
@@ -67,7 +61,7 @@ Promise promise_of_counts(const ReleaseTerms& terms, const EvaluationPlan& outli
 EvaluationPlan with_promise(EvaluationPlan plan, const ReleaseTerms& terms, Promise promise) {
   const auto declared = [&] { return releases_of(plan).declare(terms, promise.noise_multiplier); };
   // The noise of a count is the same for any number of bins.
-  plan.counted.bins = bins_for(plan.data.units(), declared()[1].noise_std);
+  plan.counted.choose_bins(plan.data.units(), declared()[1].noise_std);
   plan.queries = declared();
   plan.promise = std::move(promise);
   if (terms.is_private) refuse_short_noise(plan.queries, 1, plan.promise.guarantee);
@@ -102,6 +96,17 @@ std::vector<QuerySpec> CountedScores::queries(double z) const {
   all.back().bound.clip = largest_loss;
   all.back().kind = ExactSum{};
   return all;
+}
+
+void CountedScores::choose_bins(std::uint64_t units, double noise_std) {
+  const auto n = static_cast<double>(units);
+  const auto filled = [&](double deviations, double most) {
+    return std::min(most, n / std::max(20.0, deviations * noise_std));
+  };
+  const double all = std::floor(std::max({8.0, filled(40, 16), signs ? filled(200, 32) : 0}));
+  const double times = std::log2(n / all / std::max(20.0, 20 * noise_std));
+  halvings = signs ? static_cast<std::size_t>(std::clamp(times, 0.0, 6.0)) : 0;
+  bins = std::max(std::size_t{8}, static_cast<std::size_t>(all) - halvings) + halvings;
 }
 
 std::size_t CountedScores::cell(double score) {

@@ -32,12 +32,16 @@ struct CountedScores {
   bool signs = true;  ///< labels -1 and +1, told apart by one score; else classes
   std::size_t classes = 2;
   std::size_t bins = 16;
+  std::size_t halvings = 0;  ///< signs: of the highest bin, so that its few records are told apart; among `bins`
   bool logits = true;
 
   /// Throws ConfigError if this objective has no classes whose scores could be counted; `asked_by`, an option,
   /// begins the message. The number of bins follows from the noise.
   static CountedScores of(const Objective& objective, const std::string& name,
                           const std::string& asked_by = "data.test_share");
+  /// As many bins as so many records fill: each should hold some, and far more than the noise of its count. In
+  /// those of the highest scores somewhat more than the noise will do.
+  void choose_bins(std::uint64_t units, double noise_std);
   std::vector<QuerySpec> queries(double noise_multiplier) const;
   static std::size_t cell(double score);  ///< number of the grid's cell
   /// Where cell i begins: -infinity, ..., 0, ...

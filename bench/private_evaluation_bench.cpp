@@ -1,0 +1,52 @@
+// The tables of docs/results/private_evaluation.md: how wide the intervals of an evaluation by noisy counts are,
+// and how often they hold what is true, in simulated evaluations.
+//
+//     build/bench/private_evaluation_bench [RUNS]
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "support/score_laws.hpp"
+
+namespace {
+
+using namespace dpmpi::test;
+
+void print_cell(const Coverage& c, int runs) {
+  if (c.given == 0) return (void)std::printf(" null | |");
+  std::printf(" %.4f | %.1f %%", c.reach, 100 * c.covered());
+  if (c.given < runs) std::printf(" (%.1f %% null)", 100.0 * (runs - c.given) / runs);
+  std::printf(" |");
+}
+
+void print_table(const Law& law, int runs, const std::vector<const char*>& metrics) {
+  std::printf("| held out | epsilon |");
+  for (const char* name : metrics) std::printf(" %s ± | covered |", name);
+  std::printf("\n|---|---|");
+  for (std::size_t m = 0; m < metrics.size(); ++m) std::printf("---|---|");
+  std::printf("\n");
+  for (const std::size_t n : {1000, 3000, 10000, 30000})
+    // Epsilon at delta 1e-5, and the noise multiplier that keeps it (Balle and Wang 2018).
+    for (const auto& [epsilon, z] : {std::pair{0.5, 7.032}, {1.0, 3.730}, {4.0, 1.100}}) {
+      auto all = coverage_of(law, n, z, runs, 7);
+      std::printf("| %zu | %g |", n, epsilon);
+      for (const char* name : metrics) print_cell(all[name], runs);
+      std::printf("\n");
+      std::fflush(stdout);
+    }
+  std::printf("\n");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const int runs = count > 1 ? std::atoi(arguments[1]) : 1000;
+  for (const double positives : {0.5, 0.1, 0.02}) {
+    const Law law{.positives = positives, .shift = std::log(positives / (1 - positives))};
+    std::printf("%g of the records are +1: AUC %.3f, average precision %.3f\n\n", positives, law.auc(),
+                law.average_precision());
+    for (const auto& metrics : {std::vector{"auc", "average_precision"}, {"accuracy", "recall", "log_loss"}})
+      print_table(law, runs, metrics);
+  }
+}
