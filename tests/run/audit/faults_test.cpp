@@ -249,6 +249,25 @@ game = distinguish
 )");
 }
 
+// Every row of a band sees one secret draw of a record's group at most.
+TEST_F(AuditFaults, FaintNoiseOnGroupsThatTakeTurns) {
+  for (const char* const game : {"worst_case", "distinguish"})
+    expect_caught(Fault::noise_faint, std::string(R"(
+[method]
+name = dp-ftrl
+sampling = cyclic_poisson
+strategy = banded_blt
+groups = 2
+batch = 1
+passes = 2
+rate = 0.01
+[privacy]
+noise_multiplier = 2
+delta = 0.1
+[audit]
+game = )") + game + "\n");
+}
+
 // Nothing is released for a batch without records: then there is none.
 TEST_F(AuditFaults, EmptyBatchSkipped) {
   const std::string settings = R"(
