@@ -18,6 +18,9 @@ double root_seconds(const StepCost& cost, const Machine& machine) {
   return cost.noise_values * machine.noise_seconds + cost.root_flops / machine.root_flops;
 }
 
+// The lengths of gradients that votes need, over clipped gradients: a pass forwards and one backwards, and no sum.
+double effort_of_votes(const Query& query) { return query.votes() > 0 ? 2.0 / 3 : 0; }
+
 /// In bytes.
 struct Traffic {
   double up = 0, down = 0;
@@ -28,7 +31,7 @@ void add(StepCost& cost, Traffic& traffic, const Query& query, const Objective& 
   const double often = times * query.cost.runs * static_cast<double>(query.steps);
   const double batch = often * expected_batch(query.sampling, query.records);
   cost.records += batch;
-  cost.flops += batch * query.effort * objective.flops_per_record();
+  cost.flops += batch * (query.effort + effort_of_votes(query)) * objective.flops_per_record();
   const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
   if (query.is_private()) cost.noise_values += often * draws * static_cast<double>(query.dim);
   cost.root_flops += often * query.root.alone;

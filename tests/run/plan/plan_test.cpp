@@ -94,6 +94,13 @@ TEST_F(Planning, SchemaAndNumbers) {
   }
 }
 
+// A clip that follows a quantile asks for the length of each gradient beside the sum of them.
+TEST_F(Planning, VotesAreASecondPassOverTheBatch) {
+  const double fixed = planned()["flops_per_step"];
+  const double following = planned("--set method.clip_quantile=0.5")["flops_per_step"];
+  EXPECT_NEAR(following, fixed * 5 / 3, 1e-9 * fixed);
+}
+
 TEST_F(Planning, TextSaysWhatJsonSays) {
   const auto outcome = test::run_command(fmt::format("{} plan {}", test::program(), config()));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
