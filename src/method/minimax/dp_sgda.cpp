@@ -69,7 +69,7 @@ class DpSgdaPlan final : public MethodPlan {
 
   // z_x and z_y: noise of the two sides over their own clips; 1 / z^2 = 1 / z_x^2 + 1 / z_y^2.
   Derived report_quantities(const std::vector<Query>& queries) const override {
-    const Query& query = queries.back();
+    const Query& query = of_gradients(queries);
     const double n = real(records_), z = query.noise_multiplier;
     const double batch = expected_batch(query.sampling, query.records);
     const bool joint = f_.primal() != nullptr;
@@ -90,6 +90,10 @@ class DpSgdaPlan final : public MethodPlan {
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
+  const Query& of_gradients(const std::vector<Query>& queries) const {
+    return queries.at(settings_.common.private_prior ? 1 : 0);
+  }
+
   // A mixing of 1 / b gradients keeps their mean, and shares the noise of each among steps. A primal without
   // records has no noise.
   OptimizerSettings descent(const Query& query) const {
@@ -184,8 +188,9 @@ std::unique_ptr<Algorithm> DpSgdaPlan::start(Objective& objective, const std::ve
   std::optional<Query> prior;
   if (settings_.common.private_prior) prior = queries.front();
   DpSgdaSettings settings = settings_;
-  settings.common.descent = descent(queries.back());
-  return std::make_unique<DpSgda>(settings, clips_, offered(objective.saddle()), queries.back(), prior);
+  const Query& gradients = of_gradients(queries);
+  settings.common.descent = descent(gradients);
+  return std::make_unique<DpSgda>(settings, clips_, offered(objective.saddle()), gradients, prior);
 }
 
 const MethodRegistration dp_sgda{{"dp-sgda", "min-max: descent ascent on clipped, noised gradients of both sides",

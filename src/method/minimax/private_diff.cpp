@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "core/numbers/real.hpp"
 #include "method/clipped_records.hpp"
@@ -90,7 +91,7 @@ class PrivateDiffPlan final : public MethodPlan {
     Derived all{
         {"B", batch},         {"q", batch / n},         {"R", R}, {"T_2", real(whole(settings_.dual_steps))},
         {"C_0", dual_bound_}, {"epochs", R * batch / n}};
-    for (const Query& query : queries) {
+    for (const Query& query : std::span(queries).first(this->queries(1).size())) {
       all.emplace_back("N_" + query.name, real(query.steps));
       all.emplace_back("z_" + query.name, query.noise_multiplier);
     }

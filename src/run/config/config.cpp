@@ -225,7 +225,6 @@ void RunConfig::choose_among_trainings(const Settings& settings, std::vector<std
   method = std::make_unique<TunedTraining>(tune, candidates(tune.search, *entry, settings, problems));
 }
 
-// Of methods those whose runs with it are tested.
 void RunConfig::check_prepare(std::vector<std::string>& problems) const {
   if (!prepare.on()) {
     if (given("privacy.prepare_share") && prepare.share != PrepareOptions().share)
@@ -238,9 +237,8 @@ void RunConfig::check_prepare(std::vector<std::string>& problems) const {
   if (data.columns.empty())
     refuse(
         "which columns are numbers stands in a columns file: set data.columns (the guide on preparation has one)");
-  if (method_name != "dp-sgd" && method_name != "dp-ftrl")
-    refuse(fmt::format("method.name = {} has no plan that begins with a preparation; dp-sgd and dp-ftrl have",
-                       method_name));
+  if (objective_name == "td")
+    refuse("records of objective.name = td are of two states, whose columns would be scaled apart: leave it out");
   if (tunes()) refuse("the trainings of tune.search would each need one: leave out one of the two");
   if (training()) refuse(fmt::format("objective.name = {} trains models of its own: leave it out", objective_name));
   if (!value("objective.train").empty())

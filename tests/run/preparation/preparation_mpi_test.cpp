@@ -8,6 +8,7 @@
 
 #include "run/config/config.hpp"
 #include "run/directory/files.hpp"
+#include "run/preparation/prepared_runs.hpp"
 #include "run/train/train.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shared_folder.hpp"
@@ -59,6 +60,30 @@ TEST(PreparationOnRanks, TheSameBytes) {
         bytes += read_file(run + "/" + name);
       if (comm.size() == 1) expected[c] = bytes;
       EXPECT_EQ(bytes, expected[c]) << cases[c].first << " on " << comm.size() << " ranks";
+    }
+  });
+}
+
+// Of every method, after the first reading and after the second.
+TEST(PreparationOnRanks, TheSameBytesWhateverTheMethod) {
+  const std::vector<PreparedRun> runs = prepared_runs();
+  std::vector<std::string> expected(runs.size());
+  for_each_size({1, 3, 8}, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([](const Folder& f) { write_prepared_data(f.path()); });
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      auto settings = runs[r].settings;
+      const std::string run = folder.file(fmt::format("run_{}", r));
+      settings.push_back("run.dir=" + run);
+      ASSERT_EQ(train(comm, RunConfig(folder.file("prepared.ini"), settings), {.quiet = true}), ExitCode::done)
+          << runs[r].method;
+      if (!comm.is_root()) continue;
+      std::string bytes;
+      for (const char* name :
+           {"model.safetensors", "preparation.json", "ledger.jsonl", "metrics.jsonl", "certificate.json"})
+        bytes += read_file(run + "/" + name);
+      if (comm.size() == 1) expected[r] = bytes;
+      EXPECT_EQ(bytes, expected[r]) << runs[r].method << " on " << comm.size() << " ranks";
     }
   });
 }

@@ -275,7 +275,7 @@ TEST_F(PreparationRun, MergesRareWordsAndCountsTheClasses) {
 TEST_F(PreparationRun, RefusesWhatItDoesNotGoWith) {
   EXPECT_NE(refusal({"data.prepare_rare=0.1"}).find("has no column of kind category"), std::string::npos);
   EXPECT_NE(refusal({"data.prepare=none", "data.prepare_rare=0.1"}).find("data.prepare_rare"), std::string::npos);
-  EXPECT_NE(refusal({"method.name=zo-hidden"}).find("dp-sgd and dp-ftrl have"), std::string::npos);
+  EXPECT_NE(refusal({"method.name=dptd", "objective.name=td"}).find("of two states"), std::string::npos);
   EXPECT_NE(refusal({"data.columns="}).find("set data.columns"), std::string::npos);
   EXPECT_NE(refusal({"data.prepare=none"}).find("privacy.prepare_share"), std::string::npos);
   EXPECT_NE(refusal({"data.prepare=maybe"}), "");
