@@ -105,13 +105,14 @@ void NewHdf5::add_words(const std::string& name, const std::vector<std::string>&
 }
 
 void NewHdf5::add_fixed_words(const std::string& name, const std::vector<std::string>& words, std::size_t length,
-                              bool blanks) {
+                              bool blanks, std::uint64_t columns) {
   std::string bytes;
   for (std::string word : words) {
     word.resize(length, blanks ? ' ' : '\0');
     bytes += word;
   }
-  const hid_t type = done(H5Tcopy(H5T_C_S1)), space = space_of({words.size()});
+  const hid_t type = done(H5Tcopy(H5T_C_S1));
+  const hid_t space = space_of(columns == 0 ? Shape{words.size()} : Shape{words.size() / columns, columns});
   H5Tset_size(type, length);
   H5Tset_strpad(type, blanks ? H5T_STR_SPACEPAD : H5T_STR_NULLPAD);
   H5Tset_cset(type, H5T_CSET_UTF8);
@@ -191,6 +192,14 @@ void NewHdf5::set(const std::string& dataset, const std::string& attribute, cons
                                             H5P_DEFAULT, H5P_DEFAULT));
   done(H5Awrite(made, type, text.c_str()));
   H5Aclose(made), H5Sclose(space), H5Tclose(type);
+}
+
+void NewHdf5::set_integer(const std::string& dataset, const std::string& attribute, std::uint64_t number) {
+  const hid_t space = space_of({});
+  const hid_t made = done(H5Acreate_by_name(file_, dataset.c_str(), attribute.c_str(), H5T_STD_U64LE, space,
+                                            H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  done(H5Awrite(made, H5T_NATIVE_UINT64, &number));
+  H5Aclose(made), H5Sclose(space);
 }
 
 std::vector<double> numbers(std::size_t count, const std::function<double(std::size_t)>& number) {

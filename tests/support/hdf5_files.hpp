@@ -35,9 +35,9 @@ class NewHdf5 {
     add(name, type, shape, numbers, {});
   }
   void add_words(const std::string& name, const std::vector<std::string>& words);
-  /// Words of a fixed length, each behind it what pads it: zeros, or blanks.
+  /// Words of a fixed length, each behind it what pads it: zeros, or blanks. `columns`: how many a row has.
   void add_fixed_words(const std::string& name, const std::vector<std::string>& words, std::size_t length,
-                       bool blanks = false);
+                       bool blanks = false, std::uint64_t columns = 0);
   /// Unsigned integers of 64 bits, all digits.
   void add_integers(const std::string& name, const std::vector<std::uint64_t>& numbers);
   /// A dataset of compound elements: a number, a text of any length and one of 8 bytes, all under these names.
@@ -57,6 +57,7 @@ class NewHdf5 {
   void link_to(const std::string& name, const std::string& file, const std::string& of);
   void set(const std::string& dataset, const std::string& attribute, double number);
   void set(const std::string& dataset, const std::string& attribute, const std::string& text);
+  void set_integer(const std::string& dataset, const std::string& attribute, std::uint64_t number);
 
  private:
   std::int64_t file_, with_groups_;

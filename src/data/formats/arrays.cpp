@@ -8,6 +8,14 @@
 namespace dpmpi {
 namespace {
 
+float label_of(const ArrayHeader& array, const char* row, const LabelRule& labels, std::uint64_t global_index) {
+  if (array.element == Element::i64)
+    return labels.decode(number_at<std::int64_t>(row, array.big_endian), global_index);
+  if (array.element == Element::u64)
+    return labels.decode(number_at<std::uint64_t>(row, array.big_endian), global_index);
+  return labels.decode(array.value(row, 0), global_index);
+}
+
 /// What may be known of an array: how a row is read.
 void archive_row(Archive& archive, ArrayHeader& array) {
   archive.field("element", array.element);
@@ -93,7 +101,7 @@ void Arrays::archive(Archive& archive) {
 void Arrays::read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const {
   if (piece.section.labels)
     return for_each_row(piece, [&](const char* row) {
-      out.add_label(labels.decode(labels_.value(row, 0), piece.position.global_index));
+      out.add_label(label_of(labels_, row, labels, piece.position.global_index));
     });
   for_each_row(piece, [&](const char* row) {
     append_values(rows_, row, map, out);

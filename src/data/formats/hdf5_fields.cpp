@@ -1,6 +1,7 @@
 #include "data/formats/hdf5_fields.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -85,9 +86,10 @@ class Dataset5 {
     if (field.is_lost) field.trouble = "rows that were never written";
     field.is_scale = is_scale();
     for (const char* const attribute : {"_FillValue", "missing_value"})
-      for (const double gap : numbers(attribute)) field.gaps.push_back(gap);
-    if (const auto scale = numbers("scale_factor"); !scale.empty()) field.scale = scale[0];
-    if (const auto offset = numbers("add_offset"); !offset.empty()) field.offset = offset[0];
+      for (const long double gap : numbers(attribute))
+        if (!std::isnan(gap)) field.gaps.push_back(gap);
+    if (const auto scale = numbers("scale_factor"); !scale.empty()) field.scale = static_cast<double>(scale[0]);
+    if (const auto offset = numbers("add_offset"); !offset.empty()) field.offset = static_cast<double>(offset[0]);
     const Hdf5Handle type(H5Dget_type(dataset_.id()), H5Tclose, path_);
     if (H5Tget_class(type.id()) == H5T_COMPOUND && field.shape.size() == 1) return members(field, type.id());
     set_element(field, type.id());
@@ -130,24 +132,24 @@ class Dataset5 {
   }
 
   /// Those of an attribute; none if it is not there, or holds something else.
-  std::vector<double> numbers(const char* name) const {
+  std::vector<long double> numbers(const char* name) const {
     if (H5Aexists(dataset_.id(), name) <= 0) return {};
     const Hdf5Handle found = attribute(name);
     const Hdf5Handle type(H5Aget_type(found.id()), H5Tclose, path_);
     const Hdf5Handle space(H5Aget_space(found.id()), H5Sclose, path_);
     const hssize_t count = H5Sget_simple_extent_npoints(space.id());
     if (!element_of(type.id()) || count < 1 || count > 1000) return {};
-    std::vector<double> values(static_cast<std::size_t>(count));
-    if (H5Aread(found.id(), H5T_NATIVE_DOUBLE, values.data()) < 0) return {};
+    std::vector<long double> values(static_cast<std::size_t>(count));
+    if (H5Aread(found.id(), H5T_NATIVE_LDOUBLE, values.data()) < 0) return {};
     return values;
   }
 
   static void set_element(Hdf5Field& field, hid_t type) {
     const std::optional<Element> element = element_of(type);
-    if (field.packed())
-      field.element = Element::f64;
-    else
-      field.element = element.value_or(Element::f64);
+    field.stored = element.value_or(Element::f64);
+    field.element = field.packed() ? Element::f64 : field.stored;
+    if (field.stored == Element::f32)
+      for (long double& gap : field.gaps) gap = static_cast<long double>(static_cast<float>(gap));
     field.is_text = H5Tget_class(type) == H5T_STRING;
     if (field.shape.empty()) field.trouble = "a single value";
     if (!element) field.trouble = "no numbers";
@@ -173,6 +175,25 @@ class Dataset5 {
 };
 
 }  // namespace
+
+Hdf5Cell Hdf5Field::raw_cell() const {
+  const bool wide = stored == Element::i64 || stored == Element::u64;
+  return {false, wide ? stored : Element::f64, gaps};
+}
+
+Hdf5Field Hdf5Field::as_column() const {
+  Hdf5Field column = *this;
+  if (is_text || scaled()) return column;
+  column.element = stored;
+  column.gaps.clear();
+  return column;
+}
+
+Hdf5Cell Hdf5Field::column_cell() const {
+  Hdf5Cell cell = as_column().cell();
+  if (!is_text && !scaled()) cell.gaps = gaps;
+  return cell;
+}
 
 std::vector<Hdf5Field> hdf5_fields(const std::string& path) {
   const Hdf5Handle file = open_hdf5(path);

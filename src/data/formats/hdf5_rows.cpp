@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -140,8 +139,7 @@ class Hdf5Array {
     }
     std::uint64_t at = 0;
     for (const Hdf5Field& field : fields_) {
-      if (field.packed())
-        for (std::uint64_t r = 0; r < rows; ++r) unpack(field, out + r * row_bytes_ + at, width_of(field));
+      if (field.packed() && !field.is_text) unpack(field, rows, out + at);
       at += bytes_of(field);
     }
   }
@@ -176,26 +174,32 @@ class Hdf5Array {
 
   std::shared_ptr<const Hdf5Handle> memory_type_of(std::span<const Hdf5Field> fields) const {
     if (fields.front().member.empty())
-      return std::make_shared<Hdf5Handle>(H5Tcopy(memory_type(fields.front().element)), H5Tclose, path_);
+      return std::make_shared<Hdf5Handle>(H5Tcopy(memory_type_of(fields.front())), H5Tclose, path_);
     std::size_t bytes = 0;
     for (const Hdf5Field& field : fields) bytes += field.cell().bytes();
     auto type = std::make_shared<Hdf5Handle>(H5Tcreate(H5T_COMPOUND, bytes), H5Tclose, path_);
     std::size_t at = 0;
     for (const Hdf5Field& field : fields) {
-      H5Tinsert(type->id(), field.member.c_str(), at, memory_type(field.element));
+      H5Tinsert(type->id(), field.member.c_str(), at, memory_type_of(field));
       at += field.cell().bytes();
     }
     return type;
   }
 
+  static hid_t memory_type_of(const Hdf5Field& field) {
+    return memory_type(field.packed() ? field.raw_cell().element : field.element);
+  }
+
   /// Numbers as their attributes mean them. What stands for none becomes what no format takes for a number.
-  static void unpack(const Hdf5Field& field, char* values, std::uint64_t width) {
-    for (std::uint64_t j = 0; j < width; ++j) {
-      auto x = number_at<double>(values + j * sizeof(double));
-      const bool is_gap = std::ranges::find(field.gaps, x) != field.gaps.end();
-      x = is_gap ? std::numeric_limits<double>::quiet_NaN() : field.scale * x + field.offset;
-      std::memcpy(values + j * sizeof x, &x, sizeof x);
-    }
+  void unpack(const Hdf5Field& field, std::uint64_t rows, char* first) const {
+    const Hdf5Cell raw = field.raw_cell();
+    const std::uint64_t width = width_of(field);
+    for (std::uint64_t r = 0; r < rows; ++r)
+      for (std::uint64_t j = 0; j < width; ++j) {
+        char* const at = first + r * row_bytes_ + j * sizeof(double);
+        const double x = field.scale * raw.number(at) + field.offset;
+        std::memcpy(at, &x, sizeof x);
+      }
   }
 
   const std::string& path_;

@@ -83,7 +83,7 @@ Layout Hdf5Table::inspect(const std::vector<Head>& files) {
     if (field.shape[0] != first->shape[0])
       refuse_file(head.path, fmt::format("dataset {} holds {} records where {} holds {}", field.name,
                                          show_field(field.shape[0]), first->name, show_field(first->shape[0])));
-    reads_.push_back({c, field.name, field.cell()});
+    reads_.push_back({c, field.name, field.column_cell()});
   }
   if (first == nullptr || first->shape[0] == 0) refuse_file(head.path, "holds no records");
   const Storage storage = schema_.storage(options_);
@@ -108,9 +108,10 @@ std::unique_ptr<InputFile> Hdf5Table::content(std::unique_ptr<InputFile> file) c
   std::vector<Hdf5Field> fields;
   for (const Read& read : reads_) {
     const auto found = all.find(read.field);
-    if (found == all.end() || !found->second.trouble_of_column().empty() || found->second.cell() != read.cell)
+    if (found == all.end() || !found->second.trouble_of_column().empty() ||
+        found->second.column_cell() != read.cell)
       throw DataError(fmt::format("{} is not the same file on all ranks: its datasets differ", path));
-    fields.push_back(found->second);
+    fields.push_back(found->second.as_column());
   }
   return std::make_unique<InputFile>(path, hdf5_rows(path, {fields}));
 }

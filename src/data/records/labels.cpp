@@ -13,7 +13,9 @@
 namespace dpmpi {
 
 bool LabelRule::Name::operator==(const Name& other) const {
-  return text == other.text || (number && other.number && *number == *other.number);
+  constexpr double largest_exact = 9007199254740992;  // 2^53
+  return text == other.text ||
+         (number && other.number && *number == *other.number && std::abs(*number) < largest_exact);
 }
 
 LabelRule::Name LabelRule::name_of(std::string_view text) {
@@ -50,6 +52,36 @@ LabelRule::LabelRule(const ReadingRules& options, LabelKind kind, std::size_t cl
   }
 }
 
+template <class TextOf>
+float LabelRule::check(double value, TextOf&& raw_text) const {
+  switch (kind_) {
+    case LabelKind::sign:
+      if (value == 1) return 1;
+      if (value == -1 || value == 0) return -1;
+      throw Malformed(
+          fmt::format(
+              "label {} is not allowed: -1 or +1 (or 0 or 1) are; data.positive names other labels that become +1",
+              show_field(raw_text())),
+          Malformed::label);
+    case LabelKind::class_:
+      if (value >= 0 && value < static_cast<double>(classes_) && value == std::floor(value))
+        return static_cast<float>(value);
+      throw Malformed(
+          fmt::format("label {} is not allowed: whole numbers 0 to {} are; data.label_map renames labels",
+                      show_field(raw_text()), classes_ - 1),
+          Malformed::label);
+    case LabelKind::count:
+      if (value >= 0 && value <= largest_count && value == std::floor(value)) return static_cast<float>(value);
+      throw Malformed(
+          fmt::format("label {} is not allowed: counts 0, 1, 2, ... up to 2^24 are; data.label_map renames labels",
+                      show_field(raw_text())),
+          Malformed::label);
+    case LabelKind::real:
+      break;
+  }
+  return to_feature(value);
+}
+
 float LabelRule::decode(std::string_view raw, std::uint64_t global_index) const {
   const std::string_view text = trim(raw);
   if (is_missing(text)) throw Malformed(fmt::format("label is missing ({})", show_field(text)), Malformed::label);
@@ -59,7 +91,22 @@ float LabelRule::decode(std::string_view raw, std::uint64_t global_index) const 
 float LabelRule::decode(double raw, std::uint64_t global_index) const {
   if (!std::isfinite(raw))
     throw Malformed(fmt::format("label {} is not finite", show_field(fmt::format("{}", raw))), Malformed::label);
-  return decode(Name{fmt::format("{}", raw), raw}, global_index);
+  return decode_number(raw, global_index);
+}
+
+float LabelRule::decode(std::int64_t raw, std::uint64_t global_index) const {
+  return decode_number(raw, global_index);
+}
+
+float LabelRule::decode(std::uint64_t raw, std::uint64_t global_index) const {
+  return decode_number(raw, global_index);
+}
+
+template <class Number>
+float LabelRule::decode_number(Number raw, std::uint64_t global_index) const {
+  const auto value = static_cast<double>(raw);
+  if (by_value()) return check(value, [&] { return fmt::format("{}", raw); });
+  return decode(Name{fmt::format("{}", raw), value}, global_index);
 }
 
 float LabelRule::decode(const Name& raw, std::uint64_t global_index) const {
@@ -80,40 +127,11 @@ float LabelRule::decode(const Name& raw, std::uint64_t global_index) const {
                     show_field(raw.text)),
         Malformed::label);
   }
-  const float label = check(value, raw);
+  const float label = check(value, [&] { return raw.text; });
   for (const Thinning& t : thinning_)
     if (t.name == raw && thinning_stream_.below(global_index, t.one_in) != 0)
       return std::numeric_limits<float>::quiet_NaN();
   return label;
-}
-
-float LabelRule::check(double value, const Name& raw) const {
-  switch (kind_) {
-    case LabelKind::sign:
-      if (value == 1) return 1;
-      if (value == -1 || value == 0) return -1;
-      throw Malformed(
-          fmt::format(
-              "label {} is not allowed: -1 or +1 (or 0 or 1) are; data.positive names other labels that become +1",
-              show_field(raw.text)),
-          Malformed::label);
-    case LabelKind::class_:
-      if (value >= 0 && value < static_cast<double>(classes_) && value == std::floor(value))
-        return static_cast<float>(value);
-      throw Malformed(
-          fmt::format("label {} is not allowed: whole numbers 0 to {} are; data.label_map renames labels",
-                      show_field(raw.text), classes_ - 1),
-          Malformed::label);
-    case LabelKind::count:
-      if (value >= 0 && value <= largest_count && value == std::floor(value)) return static_cast<float>(value);
-      throw Malformed(
-          fmt::format("label {} is not allowed: counts 0, 1, 2, ... up to 2^24 are; data.label_map renames labels",
-                      show_field(raw.text)),
-          Malformed::label);
-    case LabelKind::real:
-      break;
-  }
-  return to_feature(value);
 }
 
 }  // namespace dpmpi

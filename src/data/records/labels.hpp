@@ -17,8 +17,8 @@ namespace dpmpi {
 inline constexpr std::string_view no_label = "none";
 
 /// Decodes labels by data.positive, data.label_map, data.only_labels and data.keep_one_in. A label of a config and
-/// one of a file are the same if their texts are equal or both are numbers of equal value ("+1" and "1.0"). Local;
-/// a function of label and index only.
+/// one of a file are the same if their texts are equal or both are numbers of equal value ("+1" and "1.0"), up to
+/// 2^53, beyond which float64 does not tell integers apart. Local; a function of label and index only.
 class LabelRule {
  public:
   /// `classes` counts for class_ only. `thin`: apply data.keep_one_in (training data). Throws ConfigError if
@@ -28,6 +28,9 @@ class LabelRule {
   /// The label, or NaN if the record is left or thinned out. Throws Malformed naming the value and what is allowed.
   float decode(std::string_view raw, std::uint64_t global_index) const;
   float decode(double raw, std::uint64_t global_index) const;
+  /// Of an integer all digits count.
+  float decode(std::int64_t raw, std::uint64_t global_index) const;
+  float decode(std::uint64_t raw, std::uint64_t global_index) const;
 
   /// Whether files hold no labels: decode() is not called, and all records have this one.
   bool unlabelled() const { return unlabelled_; }
@@ -44,8 +47,13 @@ class LabelRule {
     std::uint64_t one_in;
   };
   static Name name_of(std::string_view text);
+  /// Whether no entry of the config asks what a label is called.
+  bool by_value() const { return positive_.empty() && only_.empty() && map_.empty() && thinning_.empty(); }
   float decode(const Name& raw, std::uint64_t global_index) const;
-  float check(double value, const Name& raw) const;
+  template <class Number>
+  float decode_number(Number raw, std::uint64_t global_index) const;
+  template <class TextOf>
+  float check(double value, TextOf&& raw_text) const;
 
   LabelKind kind_;
   std::size_t classes_;

@@ -1,4 +1,5 @@
 // HDF5 files by a columns file: words, gaps, dates and persons, bit by bit as those of the CSV of the same table.
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -103,6 +104,38 @@ TEST_F(Hdf5Table, PersonsWithLongNumbersStayApart) {
   EXPECT_EQ(inspect(Communicator::alone(), DataFiles(o).training).records, 2U);
 }
 
+// float64 holds none of the three: it would take them for one.
+TEST_F(Hdf5Table, LongNumbersAreComparedByAllTheirDigits) {
+  {
+    NewHdf5 file(folder_.file("a.h5"));
+    const std::uint64_t large = std::uint64_t{1} << 60;
+    file.add_integers("code", {large + 1, large + 2, large + 3, large + 2});
+    file.add_integers("size", {large, large + 1, 7, large + 2});
+    file.add_integers("y", {large + 1, large + 2, large + 1, large + 2});
+    file.set_integer("code", "_FillValue", large + 3);
+    file.set_integer("size", "missing_value", large + 1);
+  }
+  const char* const columns =
+      "code category words=1152921504606846977,1152921504606846978 indicator\n"
+      "size number std=1152921504606846976 impute=5764607523034234880\n"
+      "y label classes=1152921504606846977,1152921504606846978\n";
+  const float near = 7 / std::pow(2.0F, 60.0F);
+  EXPECT_EQ(rows(columns), (Rows{{1, 0, 0, 1, 0}, {0, 1, 0, 5, 1}, {0, 0, 1, near, 0}, {0, 1, 0, 1, 1}}));
+}
+
+TEST_F(Hdf5Table, AGapOfANeighbourLeavesTheOtherDigits) {
+  {
+    NewHdf5 file(folder_.file("a.h5"));
+    file.add("share", "f4", {3}, {0.1, 2.5, -9});
+    file.add("below", "u1", {3}, {0, 255, 7});
+    file.set("share", "_FillValue", -9);
+    file.set("below", "_FillValue", -1);  // which is no number of the dataset, and not its 0 or 255
+    file.add("y", "u1", {3}, {0, 1, 1});
+  }
+  EXPECT_EQ(rows("share category words=0.1,2.5 indicator\nbelow number\ny label\n"),
+            (Rows{{1, 0, 0, 0, 0}, {0, 1, 0, 255, 1}, {0, 0, 1, 7, 1}}));
+}
+
 TEST_F(Hdf5Table, WhatDoesNotFitIsNamedByDatasetAndLine) {
   {
     NewHdf5 file(folder_.file("a.h5"));
@@ -111,6 +144,7 @@ TEST_F(Hdf5Table, WhatDoesNotFitIsNamedByDatasetAndLine) {
     file.add("few", "f4", {2}, {1, 2});
     file.add("other", "f4", {3}, {1, 2, 3});
     file.add("v", "g16", {3}, {1, 2, 3});
+    file.add_fixed_words("notes", {"a", "b", "c", "d", "e", "f"}, 4, false, 2);
     file.add_words("ward", {"north", "secret", "north"});
     file.add("y", "u1", {3}, {0, 1, 1});
   }
@@ -121,6 +155,8 @@ TEST_F(Hdf5Table, WhatDoesNotFitIsNamedByDatasetAndLine) {
   EXPECT_MENTIONS(problem("age number\nscan number\n" + rest),
                   "a.h5: dataset scan holds rows of numbers, where a column has one number or word a record");
   EXPECT_MENTIONS(problem("age number\nscan number\n" + rest), "c.txt:2 says number");
+  EXPECT_MENTIONS(problem("age number\nnotes category words=a,b\n" + rest),
+                  "a.h5: dataset notes holds rows of words, where a column has one number or word a record");
   EXPECT_MENTIONS(problem("age number\nfew number\nother ignore\nv ignore\nward ignore\ny label\n"),
                   "a.h5: dataset few holds");
   EXPECT_MENTIONS(problem("age number\nfew ignore\nother ignore\nv number\nward ignore\ny label\n"),
