@@ -13,9 +13,8 @@
 namespace dpmpi {
 
 bool LabelRule::Name::operator==(const Name& other) const {
-  constexpr double largest_exact = 9007199254740992;  // 2^53
   return text == other.text ||
-         (number && other.number && *number == *other.number && std::abs(*number) < largest_exact);
+         (number && other.number && *number == *other.number && std::abs(*number) < distinct_up_to);
 }
 
 LabelRule::Name LabelRule::name_of(std::string_view text) {

@@ -18,7 +18,7 @@ inline constexpr std::string_view no_label = "none";
 
 /// Decodes labels by data.positive, data.label_map, data.only_labels and data.keep_one_in. A label of a config and
 /// one of a file are the same if their texts are equal or both are numbers of equal value ("+1" and "1.0"), up to
-/// 2^53, beyond which float64 does not tell integers apart. Local; a function of label and index only.
+/// distinct_up_to (text.hpp). Local; a function of label and index only.
 class LabelRule {
  public:
   /// `classes` counts for class_ only. `thin`: apply data.keep_one_in (training data). Throws ConfigError if

@@ -73,7 +73,8 @@ bool to_number(std::string_view text, bool decimal_comma, double& x) {
 
 std::string identity_of(std::string_view text) {
   double x = 0;
-  return to_number(text, x) ? fmt::format("{}", x == 0 ? 0 : x) : std::string(text);
+  if (!to_number(text, x) || std::abs(x) >= distinct_up_to) return std::string(text);
+  return fmt::format("{}", x == 0 ? 0 : x);
 }
 
 float to_feature(double x) {

@@ -53,7 +53,11 @@ bool to_number(std::string_view text, double& x);
 /// The same; with `decimal_comma` a comma stands before the decimals, and no point anywhere.
 bool to_number(std::string_view text, bool decimal_comma, double& x);
 
-/// Texts that mean one label, column or word have one identity: equal texts, or numbers of equal value.
+/// 2^53: beyond it two integers may be one float64, and texts of numbers mean the same only if they are equal.
+inline constexpr double distinct_up_to = 9007199254740992;
+
+/// Texts that mean one label, column or word have one identity: equal texts, or numbers of equal value up to
+/// distinct_up_to.
 std::string identity_of(std::string_view text);
 
 /// x as float32. Throws Malformed if it is not finite or does not fit.

@@ -169,6 +169,67 @@ TEST_F(Hdf5Table, WhatDoesNotFitIsNamedByDatasetAndLine) {
   EXPECT_EQ(words.find("secret"), words.npos);
 }
 
+/// A kind of columns with a word that fits and one that does not; nullptr: numbers, 1 and 5277231, stand there.
+struct KindOfColumn {
+  const char *line, *good, *bad, *said;
+};
+const std::vector<KindOfColumn> kinds_of_columns{
+    {"number", "1.5", "SECRETabc", "is not a finite number"},
+    {"number range=0..10", "3", "1,5SECRET", "is not a finite number"},
+    {"number", "1", "", "missing value"},
+    {"number mean=1 std=2", "1", "1e999", "is not a finite number"},
+    {"number", "1", "\xff\xfeSECRET", "is not a finite number"},
+    {"yes/no", "yes", "SECRETmaybe", "is none of its words"},
+    {"yes/no", nullptr, nullptr, "is none of its words"},
+    {"category words=a,b", "b", "SECRETc", "is none of its words"},
+    {"category words=1,2", nullptr, nullptr, "is none of its words"},
+    {"category words=a,b", "a", "\xe4SECRET", "is none of its words"},
+    {"ordinal words=I,II,III", "II", "SECRETIV", "is none of its words"},
+    {"date format=%Y-%m-%d from=2015-01-01", "2015-03-04", "2015-02-30", "is not a date of the calendar"},
+    {"date format=%Y from=2015-01-01", nullptr, nullptr, "is not a date of the calendar"},
+};
+
+// In the order of the records, as of a CSV.
+TEST_F(Hdf5Table, SixtyWrongColumnsAreToldInOneAnswer) {
+  constexpr std::size_t wrong = 60, records = 83;
+  const auto kind_of = [](std::size_t c) { return kinds_of_columns[c % kinds_of_columns.size()]; };
+  const auto record_of = [](std::size_t c) { return 7 * c % records; };
+  std::string columns;
+  {
+    NewHdf5 file(folder_.file("a.h5"));
+    for (std::size_t c = 0; c < wrong; ++c) {
+      const KindOfColumn kind = kind_of(c);
+      const std::string name = fmt::format("c{}", c);
+      columns += fmt::format("{} {}\n", name, kind.line);
+      std::vector<std::string> words(records, kind.good == nullptr ? "" : kind.good);
+      words[record_of(c)] = kind.bad == nullptr ? "" : kind.bad;
+      if (kind.good == nullptr)
+        file.add(name, "i4", {records}, numbers(records, [&](std::size_t i) {
+                   return i == record_of(c) ? 5277231 : kind.line[0] == 'd' ? 2016 : 1;
+                 }));
+      else if (c % 2 == 0)
+        file.add_words(name, words);
+      else
+        file.add_fixed_words(name, words, 16);
+    }
+    file.add("y", "u1", {records}, numbers(records, [](std::size_t i) { return static_cast<double>(i % 2); }));
+  }
+  const std::string said = problem(columns + "y label\n");
+  std::size_t after = 0;
+  for (std::size_t record = 0; record < records; ++record)
+    for (std::size_t c = 0; c < wrong; ++c) {
+      if (record_of(c) != record) continue;
+      const std::size_t at = said.find(fmt::format("a.h5: record {}: column 'c{}': ", record + 1, c), after);
+      ASSERT_NE(at, said.npos) << c << "\n" << said;
+      after = said.find('\n', at);
+      const std::string line = said.substr(at, after - at);
+      EXPECT_MENTIONS(line, kind_of(c).said);
+      EXPECT_MENTIONS(line, fmt::format("c.txt:{}", c + 1));
+    }
+  for (const char* const secret : {"SECRET", "5277231", "2015-02-30", "1e999"})
+    EXPECT_EQ(said.find(secret), said.npos) << said;
+}
+
 TEST_F(Hdf5Table, NobodyIsAFaultWithoutItsValue) {
   {
     NewHdf5 file(folder_.file("a.h5"));
