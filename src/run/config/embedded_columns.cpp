@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,12 @@
 
 namespace dpmpi {
 namespace {
+
+/// A word of the layers as it is meant: what stands in quotation marks is a name, whatever it looks like.
+struct LayersWord {
+  std::string text;
+  bool quoted = false;
+};
 
 /// Features of a column, from 1.
 struct FeatureRange {
@@ -26,7 +33,7 @@ class EmbeddedColumns {
 
   std::string resolve() {
     while (at_ < text_.size())
-      if (const std::string word = next(); word == "embedding") embedding();
+      if (next().text == "embedding") embedding();
     return std::move(out_);
   }
 
@@ -35,38 +42,43 @@ class EmbeddedColumns {
   static bool ends_list(char c) { return c == ',' || c == '(' || c == ')'; }
 
   /// Copies what stands up to the end of the next word, and returns that.
-  std::string next() {
+  LayersWord next() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && (is_blank(text_[at_]) || ends_list(text_[at_]))) ++at_;
-    std::string word = read_word();
+    LayersWord word = read_word();
     out_ += text_.substr(begin, at_ - begin);
     return word;
   }
   /// Up to a blank or the end of a layer, or what is in quotation marks.
-  std::string read_word() {
-    if (at_ < text_.size() && text_[at_] == '"') return read_quoted();
+  LayersWord read_word() {
+    if (at_ < text_.size() && text_[at_] == '"') return {read_quoted(), true};
     const std::size_t begin = at_;
     while (at_ < text_.size() && !is_blank(text_[at_]) && !ends_list(text_[at_])) ++at_;
-    return std::string(text_.substr(begin, at_ - begin));
+    return {std::string(text_.substr(begin, at_ - begin))};
   }
+  /// As in a columns file: a quotation mark within is doubled. One that nobody closes goes to the end.
   std::string read_quoted() {
-    const std::size_t end = std::min(text_.find('"', at_ + 1), text_.size());
-    std::string word(text_.substr(at_ + 1, end - at_ - 1));
-    at_ = std::min(end + 1, text_.size());
+    std::string word;
+    for (++at_; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '"' && !text_.substr(at_ + 1).starts_with('"')) return ++at_, word;
+      if (text_[at_] == '"') ++at_;
+      word += text_[at_];
+    }
+    open_ = true;
     return word;
   }
 
   /// Behind "embedding": SIZE of COLUMN ... up to the end of the layer. What it is not is left to who reads layers.
   void embedding() {
     next();
-    if (next() != "of") return;
+    if (next().text != "of") return;
     const std::size_t begin = at_;
     std::vector<FeatureRange> ranges;
     bool any_name = false;
-    for (std::string word = next_column(); !word.empty(); word = next_column()) {
-      const std::optional<FeatureRange> range = as_range(word);
+    while (const std::optional<LayersWord> word = next_column()) {
+      const std::optional<FeatureRange> range = word->quoted ? std::nullopt : as_range(word->text);
       any_name = any_name || !range;
-      if (const auto found = range ? range : features_of(word)) ranges.push_back(*found);
+      if (const auto found = range ? range_alone(*word, *range) : features_of(word->text)) ranges.push_back(*found);
     }
     if (!any_name) {  // as it stands: it is part of the config's digest
       out_ += text_.substr(begin, at_ - begin);
@@ -75,10 +87,11 @@ class EmbeddedColumns {
     std::ranges::sort(ranges, {}, &FeatureRange::first);
     for (const auto& [first, last] : ranges) out_ += fmt::format(" {}-{}", first, last);
   }
-  /// Empty at the end of the layer.
-  std::string next_column() {
+  /// Nothing at the end of the layer.
+  std::optional<LayersWord> next_column() {
     while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
-    return at_ < text_.size() && ends_list(text_[at_]) ? "" : read_word();
+    if (at_ == text_.size() || ends_list(text_[at_])) return {};
+    return read_word();
   }
   static std::optional<FeatureRange> as_range(const std::string& word) {
     const std::size_t dash = word.find('-');
@@ -92,7 +105,24 @@ class EmbeddedColumns {
     return FeatureRange{std::stoul(word.substr(0, dash)), std::stoul(word.substr(dash + 1))};
   }
 
+  /// A range that is no name of a column, too: nobody knows which of the two is meant.
+  std::optional<FeatureRange> range_alone(const LayersWord& word, const FeatureRange& range) {
+    if (file_ == nullptr || file_->find(word.text) == nullptr) return range;
+    refuse(word.text, fmt::format("features FIRST-LAST are meant, or the column of {} with this name: write "
+                                  "\"{}\" in quotation marks for the column, or 0{} for the features",
+                                  file_->path, word.text, word.text));
+    return {};
+  }
+
   std::optional<FeatureRange> features_of(const std::string& name) {
+    if (std::exchange(open_, false)) {
+      refuse(name, "its quotation mark is not closed (one within a name is doubled)");
+      return {};
+    }
+    if (name.empty()) {
+      refuse("\"\"", "a column has a name");
+      return {};
+    }
     if (file_ == nullptr) {
       refuse(name, "names of columns need a columns file (data.columns); features are written FIRST-LAST");
       return {};
@@ -119,6 +149,7 @@ class EmbeddedColumns {
   std::vector<std::string>& problems_;
   std::string out_;
   std::size_t at_ = 0;
+  bool open_ = false;  // the quotation mark of the word that was read last
 };
 
 }  // namespace

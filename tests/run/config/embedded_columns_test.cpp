@@ -42,6 +42,32 @@ TEST(EmbeddedColumns, WithoutNamesNothingChanges) {
     EXPECT_EQ(resolved(layers), layers);
 }
 
+TEST(EmbeddedColumns, OddNamesStandInQuotationMarks) {
+  const auto of_odd = [](const std::string& layers, std::vector<std::string>& problems) {
+    const ColumnsFile file("age number\n1-2 category words=a,b\n\"the \"\"C\"\"\" category words=a,b,c\ny label\n",
+                           "c.txt");
+    return with_embedded_columns(layers, &file, problems);
+  };
+  std::vector<std::string> problems;
+  EXPECT_EQ(of_odd("embedding 8 of \"1-2\", relu", problems), "embedding 8 of 2-3, relu");
+  EXPECT_EQ(of_odd("embedding 8 of \"the \"\"C\"\"\" \"1-2\", relu", problems), "embedding 8 of 2-3 4-6, relu");
+  EXPECT_EQ(of_odd("embedding 8 of 01-2 4-6", problems), "embedding 8 of 01-2 4-6");
+  EXPECT_EQ(problems, std::vector<std::string>());
+  of_odd("embedding 8 of 1-2", problems);
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_MENTIONS(problems[0], "embedding of 1-2: features FIRST-LAST are meant, or the column of c.txt");
+  EXPECT_MENTIONS(problems[0], "write \"1-2\" in quotation marks for the column, or 01-2 for the features");
+}
+
+TEST(EmbeddedColumns, BrokenQuotationMarksAreTold) {
+  resolved("embedding 8 of \"home town, dense 3",
+           "embedding of home town, dense 3: its quotation mark is not closed");
+  resolved("embedding 8 of \"home town\"\"", "its quotation mark is not closed");
+  resolved("embedding 8 of \"", "its quotation mark is not closed");
+  resolved("embedding 8 of \"\", dense 3", "embedding of \"\": a column has a name");
+  EXPECT_EQ(resolved("embedding 8 of \"\" ward, dense 3", "a column has a name"), "embedding 8 of 3-6, dense 3");
+}
+
 TEST(EmbeddedColumns, OtherNamesAreToldWithThoseThatThereAre) {
   resolved(
       "embedding 8 of wrd, dense 3",
