@@ -46,7 +46,9 @@ Command inspect_command() {
   };
   const auto typed = std::make_shared<Typed>();
   Options options("");
-  options.add("file", typed->file, "Public table (csv, tsv), a pattern that names parts of one, or data dictionary")
+  options
+      .add("file", typed->file,
+           "Public table (csv, tsv, hdf5), a pattern that names parts of one, or data dictionary")
       .add("from_names", typed->from_names,
            "the file is a data dictionary: a line NAME,KIND or NAME,KIND,VALUES for each column")
       .add_each("set", typed->overrides, set_help);

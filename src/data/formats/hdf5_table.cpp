@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
-#include "data/formats/hdf5_fields.hpp"
+#include "data/formats/hdf5_columns.hpp"
 #include "data/formats/hdf5_rows.hpp"
 #include "data/formats/table_row.hpp"
 
@@ -17,30 +17,6 @@ namespace dpmpi {
 namespace {
 
 using Use = TableColumn::Use;
-
-/// The columns of a file, under the names that the columns file may call them by.
-struct NamedFields {
-  std::vector<std::string> names;
-  std::vector<Hdf5Field> fields;
-};
-
-/// A column's name is that of its dataset or member; with the groups where two have the same one, or where the
-/// columns file names it so. What has other than one value a record, and dimensions, are columns only if it is
-/// named.
-NamedFields columns_of(const std::vector<Hdf5Field>& all, const ColumnsFile& file) {
-  std::map<std::string, int> times;
-  for (const Hdf5Field& field : all) ++times[field.last_name()];
-  NamedFields columns;
-  for (const Hdf5Field& field : all) {
-    const bool by_last = times[field.last_name()] == 1 && file.find(field.name) == nullptr;
-    const std::string name = by_last ? field.last_name() : field.name;
-    const bool usual = field.is_lost || (field.shape.size() == 1 && !field.is_scale);
-    if (!usual && file.find(name) == nullptr) continue;
-    columns.names.push_back(name);
-    columns.fields.push_back(field);
-  }
-  return columns;
-}
 
 /// Throws DataError for a column that cannot be what the columns file says, naming its line.
 void check_usable(const Hdf5Field& field, const TableColumn& column, const ColumnsFile& file,
@@ -68,7 +44,7 @@ Layout Hdf5Table::inspect(const std::vector<Head>& files) {
     throw ConfigError(fmt::format("data.datasets = {}: data.columns names the datasets: leave out data.datasets",
                                   fmt::join(options_.datasets, ",")));
   const ColumnsFile& file = *options_.columns_file;
-  const NamedFields columns = columns_of(hdf5_fields(head.path), file);
+  const Hdf5Columns columns = hdf5_columns(hdf5_fields(head.path), &file);
   try {
     schema_ = TableSchema(columns.names, options_);
   } catch (const ConfigError& problem) {

@@ -18,6 +18,7 @@ struct InspectedTable {
   std::size_t records = 0;
   bool guessed_header = false;               ///< its words, of which no other line has one, were taken for names
   std::optional<std::size_t> label, person;  // their places
+  std::string remarks = {};                  ///< comment lines on what of the file is no column
 };
 
 /// All of a table whose fields `delimiter` separates, and that the files `paths` are together, called `name`.

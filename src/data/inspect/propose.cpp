@@ -10,6 +10,7 @@
 #include "data/formats/joined_tables.hpp"
 #include "data/formats/table.hpp"
 #include "data/formats/text_lines.hpp"
+#include "data/inspect/inspected_hdf5.hpp"
 #include "data/inspect/inspected_table.hpp"
 #include "data/inspect/proposed_line.hpp"
 #include "data/load/data_files.hpp"
@@ -85,10 +86,11 @@ std::string settings_line(const ReadingRules& rules, const std::string& separato
 /// Throws DataError if the file is no text.
 void refuse_no_table(const Head& head) {
   if (const std::string_view format = format_by_magic(head.bytes); !format.empty())
-    refuse_file(head.path,
-                fmt::format("is of the format {}: inspect proposes columns files for tables of text, and "
-                            "other files hold features as they are",
-                            format));
+    refuse_file(
+        head.path,
+        fmt::format("is of the format {}: inspect proposes columns files for tables of text and of HDF5, and "
+                    "other files hold features as they are",
+                    format));
   refuse_no_text(head);
 }
 
@@ -137,29 +139,39 @@ void check_proposal(const std::string& lines, const std::string& path) {
   }
 }
 
-}  // namespace
+/// The proposal, behind what `settings` say of the config.
+std::string proposal(const std::string& input, const InspectedTable& table, const std::string& path,
+                     const std::string& settings) {
+  if (table.records == 0) refuse_file(path, "holds no records");
+  const std::string lines = proposed_lines(table, path);
+  check_proposal(lines, path);
+  return warning_lines(input, table.records) + settings + table.remarks + "\n" + lines;
+}
 
-std::string propose_columns(const std::string& input, const DataOptions& data) {
-  std::vector<std::string> paths;
-  for (const FoundFile& file : NamedFiles(data, input).files) paths.push_back(file.path());
-  const Head head = open_joined(input, {paths.front()}, data).head;
-  refuse_no_table(head);
+std::string proposal_for_text(const std::string& input, const std::vector<std::string>& paths, const Head& head,
+                              const DataOptions& data) {
   ReadingRules rules = data;
   const std::string separator = guessed_separator(head, rules);
   const char delimiter = delimiter_by(separator, ',');
   if (has_decimal_commas(head.bytes, delimiter)) rules.decimal = "comma";
   rules.separator = separator;
   const InspectedTable table = read_table(input, paths, rules, delimiter);
-  if (table.records == 0) refuse_file(head.path, "holds no records");
-
-  std::string text = warning_lines(input, table.records) +
-                     settings_line(rules, separator, expected_separator(head, data), table.head.header) +
-                     remarks_on_header(table, rules);
+  std::string settings = settings_line(rules, separator, expected_separator(head, data), table.head.header) +
+                         remarks_on_header(table, rules);
   if (rules.label == "auto" && !names_label(table.names[*table.label]))
-    text += "# No column is called label, target, class or y: the last one is taken for the label.\n";
-  const std::string lines = proposed_lines(table, head.path);
-  check_proposal(lines, head.path);
-  return text + "\n" + lines;
+    settings += "# No column is called label, target, class or y: the last one is taken for the label.\n";
+  return proposal(input, table, head.path, settings);
+}
+
+}  // namespace
+
+std::string propose_columns(const std::string& input, const DataOptions& data) {
+  std::vector<std::string> paths;
+  for (const FoundFile& file : NamedFiles(data, input).files) paths.push_back(file.path());
+  const Head head = open_joined(input, {paths.front()}, data).head;
+  if (format_by_magic(head.bytes) == "hdf5") return proposal(input, read_hdf5_table(paths, data), head.path, "");
+  refuse_no_table(head);
+  return proposal_for_text(input, paths, head, data);
 }
 
 }  // namespace dpmpi

@@ -7,8 +7,8 @@
 
 namespace dpmpi {
 
-/// A columns file for the public table `input`, read as `data` says; what that leaves open (separator, decimal
-/// comma) is guessed, and said. Throws DataError, ConfigError. Local.
+/// A columns file for the public table `input`, a text or an HDF5 file, read as `data` says; what that leaves open
+/// (separator, decimal comma) is guessed, and said. Throws DataError, ConfigError. Local.
 std::string propose_columns(const std::string& input, const DataOptions& data);
 
 /// The same from a data dictionary: a CSV file with a line NAME,KIND or NAME,KIND,VALUES for each column. What

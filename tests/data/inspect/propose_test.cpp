@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/errors.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/load/read_columns.hpp"
 #include "support/data_files.hpp"
+#include "support/hdf5_files.hpp"
 
 namespace dpmpi::test::propose_test {
 namespace {
@@ -45,12 +47,52 @@ Records read_as_proposed(const Folder& folder, DataOptions o, std::string& propo
 
 TEST(Propose, ArraysAreNoTables) {
   const Folder folder;
-  for (const auto& [bytes, name] : {std::pair{"\x89HDF\r\n\x1a\n", "hdf5"}, {"\x93NUMPY\x01", "npy"}}) {
-    DataOptions o;
-    o.train = folder.write("a.bin", bytes);
-    EXPECT_NE(message_of([&] { propose_columns(o.train, o); }).find(fmt::format("is of the format {}", name)),
-              std::string::npos);
-  }
+  DataOptions o;
+  o.train = folder.write("a.bin", "\x93NUMPY\x01");
+  EXPECT_MENTIONS(message_of([&] { propose_columns(o.train, o); }), "is of the format npy");
+}
+
+/// 60 visits as datasets: numbers with gaps, words of any length and of a fixed one, persons, a label.
+void write_visits(const std::string& path) {
+  NewHdf5 file(path);
+  std::vector<std::string> wards, smokers;
+  for (int i = 0; i < 60; ++i) wards.emplace_back(i % 3 == 0 ? "A, first floor" : i % 3 == 1 ? "B" : "?");
+  for (int i = 0; i < 60; ++i) smokers.emplace_back(i % 5 == 0 ? "yes" : "no");
+  file.add("who/patient", "u4", {60}, numbers(60, [](std::size_t i) { return static_cast<double>(i / 2); }));
+  file.add("age", "i2", {60},
+           numbers(60, [](std::size_t i) { return i % 9 == 0 ? -1 : 20.0 + static_cast<double>(i); }));
+  file.set("age", "_FillValue", -1);
+  file.add("scan", "f4", {60, 2}, std::vector<double>(120, 0.5));
+  file.add("wide", "g16", {60}, std::vector<double>(60, 1));
+  file.add_words("ward", wards);
+  file.add_fixed_words("smoker", smokers, 4);
+  file.add("outcome", "u1", {60}, numbers(60, [](std::size_t i) { return i % 7 == 0 ? 1.0 : 0.0; }));
+}
+
+TEST(Propose, AnHdf5FileWithColumnsIsATable) {
+  const Folder folder;
+  DataOptions o;
+  o.train = folder.file("visits.h5");
+  write_visits(o.train);
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { propose_columns(o.train, o); }),
+                  "--set data.label=NAME must say which column the label is (none: there is none): none is called "
+                  "label, target, class or y. The columns are age, outcome, smoker, ward, patient, wide");
+  o.label = "outcome";
+  std::string proposed;
+  const Records r = read_as_proposed(folder, o, proposed, LabelKind::sign);
+  EXPECT_EQ(r.count, 60U);
+  EXPECT_EQ(std::count(r.label.begin(), r.label.end(), 1.0F), 9);
+  for (const char* part :
+       {"THIS FILE MUST BE PUBLIC", "(60 records)", "# Column wide holds no numbers, and is not read.\n",
+        "# Datasets with rows are no columns, and are left out: scan\n", "\npatient person\n",
+        "\nage number range=21..79 mean=", "missing=\"\" impute=",
+        "words=\"A, first floor\",B other missing=? indicator", "\nsmoker yes/no true=yes false=no\n",
+        "\noutcome label positive=1\n", "\nwide ignore\n"})
+    EXPECT_MENTIONS(proposed, part);
+  EXPECT_EQ(proposed.find("data.header"), proposed.npos) << "an HDF5 file has no header";
+  o.header = "yes", o.skip_lines = 1;
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { propose_columns(o.train, o); }),
+                  "data.header, data.skip_lines: is for tables of text, and this is an HDF5 file");
 }
 
 TEST(Propose, WhatIsProposedIsAcceptedForTheSameTable) {
