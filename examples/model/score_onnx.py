@@ -60,6 +60,7 @@ OPERATORS = {
     "Concat": lambda *x, axis: stack(x, axis), "Gather": lambda x, i, axis=0: np.take(x, i, axis),
     "Cast": lambda x, to: x.astype(TYPES[to]), "Relu": lambda x: np.maximum(x, 0),
     "Sigmoid": lambda x: 1 / (1 + np.exp(-x)), "Reshape": reshape, "Conv": conv,
+    "Expand": lambda x, shape: np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(shape))),
     "MaxPool": lambda x, kernel_shape, strides: windows(x, kernel_shape, strides).max(axis=(4, 5)),
     "AveragePool": lambda x, kernel_shape, strides: windows(x, kernel_shape, strides).mean(axis=(4, 5)),
     "ReduceMean": lambda x, axes, keepdims: x.mean(axis=tuple(axes), keepdims=bool(keepdims)),

@@ -42,6 +42,8 @@ class ScoreWriter {
   virtual Value pair(PairFunction of, const Value& a, const Value& b) = 0;
   /// The same numbers in another shape, the last index running first.
   virtual Value reshape(const Value& x, const Shape& shape) = 0;
+  /// As large as `shape`, which has as many sizes: a size of 1 is repeated.
+  virtual Value repeat(const Value& x, const Shape& shape) = 0;
   /// Over the last index, of which one is left.
   virtual Value mean(const Value& x) = 0;
 

@@ -281,26 +281,30 @@ TEST_F(Export, NetworksOfLayers) {
   for (int j = 2; j <= image_numbers; ++j) columns += fmt::format(",{}", j);
   const std::vector<std::string> classes{"0", "1", "2"}, signs{"1", "-1", "1"}, quantities{"0.5", "-1.25", "2"};
   const std::string image = "input = 2x6x6\nlayers = ";
-  for (const auto& [labels, objective] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {classes,
-            "classes = 3\n" + image +
-                "conv 4 3x3 pad 1, relu, maxpool 2, groupnorm 2, residual(conv 4 3 pad 1, leaky_relu, layernorm), "
-                "avgpool 2x1 stride 1, softplus, flatten, dense 6, gelu, dense 3"},
-           {classes,
-            "classes = 3\n" + image +
-                "conv 4 3x2 groups 2, tanh, conv 4 2x3 stride 2 pad 1 groups 4, softplus, flatten, dense 3"},
-           {classes, "classes = 3\nclass_weights = 0:1,1:5,2:1\nlayers = dense 9, tanh, layernorm, dense 3"},
-           {classes,
-            "classes = 3\n" + image +
-                "conv 4 3 groups 2 standardised, tanh, flatten, dense 5 standardised, tanh, dropout 0.2, dense 3"},
-           {classes, "classes = 3\nlayers = embedding 3 of 2-5 8-12, dense 6, tanh, dense 3"},
-           {signs,
-            "head = logistic\n" + image +
-                "conv 3 2x3 stride 2 pad 1, tanh, conv 12 4x3, layernorm, residual(dense 12, tanh), maxpool 1, "
-                "conv 2 1, dense 1"},
-           {signs, "head = ramp\nlayers = conv 4 1, relu, flatten, dense 1"},
-           {quantities, "head = squared\n" + image + "avgpool 3 stride 2, flatten, dense 4, softplus, dense 1"},
-           {quantities, "head = absolute\nlayers = dense 5, leaky_relu, groupnorm 5, dense 1"}}) {
+  for (
+      const auto& [labels, objective] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+          {classes,
+           "classes = 3\n" + image +
+               "conv 4 3x3 pad 1, relu, maxpool 2, groupnorm 2, residual(conv 4 3 pad 1, leaky_relu, layernorm), "
+               "avgpool 2x1 stride 1, softplus, flatten, dense 6, gelu, dense 3"},
+          {classes,
+           "classes = 3\n" + image +
+               "conv 4 3x2 groups 2, tanh, conv 4 2x3 stride 2 pad 1 groups 4, softplus, flatten, dense 3"},
+          {classes, "classes = 3\nclass_weights = 0:1,1:5,2:1\nlayers = dense 9, tanh, layernorm, dense 3"},
+          {classes,
+           "classes = 3\n" + image +
+               "conv 4 3 groups 2 standardised, tanh, flatten, dense 5 standardised, tanh, dropout 0.2, dense 3"},
+          {classes, "classes = 3\nlayers = embedding 3 of 2-5 8-12, dense 6, tanh, dense 3"},
+          {signs,
+           "head = logistic\n" + image +
+               "conv 3 2x3 stride 2 pad 1, tanh, conv 12 4x3, layernorm, residual(dense 12, tanh), maxpool 1, "
+               "conv 2 1, dense 1"},
+          {classes,
+           "classes = 3\nlayers = dense 12, unflatten 3x2x2, tanh, upsample 2, conv 2 3 pad 1, tanh, flatten, dense 3, "
+           "upsample 1"},
+          {signs, "head = ramp\nlayers = conv 4 1, relu, flatten, dense 1"},
+          {quantities, "head = squared\n" + image + "avgpool 3 stride 2, flatten, dense 4, softplus, dense 1"},
+          {quantities, "head = absolute\nlayers = dense 5, leaky_relu, groupnorm 5, dense 1"}}) {
     write_images(path("t.csv"), labels);
     train("train = t.csv\nheader = no\nlabel = last\nblocks = 4", "name = network\n" + objective,
           "batch = 60\nsteps = 15\nrate = 0.03\n");

@@ -51,6 +51,13 @@ class ScoreReader final : public ScoreWriter {
     if (count_of(shape) != (*this)[x].numbers.size()) throw std::logic_error("another number of numbers");
     return keep({shape, (*this)[x].numbers});
   }
+  Value repeat(const Value& x, const Shape& shape) override {
+    const Array from = (*this)[x];
+    if (from.shape.size() != shape.size()) throw std::logic_error("another number of sizes");
+    Array out{shape, {}};
+    for (std::size_t j = 0; j < count_of(shape); ++j) out.numbers.push_back(repeated(from, shape, j));
+    return keep(std::move(out));
+  }
   Value mean(const Value& x) override {
     const Array& from = (*this)[x];
     Array out{from.shape, {}};

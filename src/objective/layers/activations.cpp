@@ -14,6 +14,7 @@ namespace {
 struct ActivationSettings {
   Activation activation;
   Volume out(const Volume& in) const { return in; }
+  bool has_kink() const { return activation == Activation::relu || activation == Activation::leaky_relu; }
   SlopeBound slope_bound(const Volume& /*in*/, double /*radius*/) const { return {}; }
   ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& /*in*/,
                            const LayerParameters& /*own*/) const {

@@ -45,12 +45,12 @@ std::vector<std::string> words_of(std::string_view text) {
 /// Reads lists of layers, one within the other.
 class LayerReader {
  public:
-  explicit LayerReader(std::vector<std::string>& problems) : problems_(problems) {}
+  LayerReader(std::vector<std::string>& problems, std::string_view option) : problems_(problems), option_(option) {}
 
   LayerPlans list(std::string_view text, const std::string& place, int depth = 0) {
     LayerPlans plans;
     if (depth > 8) {
-      problems_.push_back(fmt::format("objective.layers: {}: parentheses are nested more than 8 deep", place));
+      problems_.push_back(fmt::format("objective.{}: {}: parentheses are nested more than 8 deep", option_, place));
       return plans;
     }
     std::size_t number = 0;
@@ -59,7 +59,8 @@ class LayerReader {
       try {
         plans.push_back({shown(item), layer(trim(item), here, depth)});
       } catch (const ConfigError& error) {
-        problems_.push_back(fmt::format("objective.layers: layer {} ({}): {}", here, shown(item), error.what()));
+        problems_.push_back(
+            fmt::format("objective.{}: layer {} ({}): {}", option_, here, shown(item), error.what()));
       }
     }
     return plans;
@@ -108,12 +109,13 @@ class LayerReader {
   }
 
   std::vector<std::string>& problems_;
+  std::string_view option_;
 };
 
 }  // namespace
 
-LayerPlans read_layers(std::string_view text, std::vector<std::string>& problems) {
-  return LayerReader(problems).list(text, "");
+LayerPlans read_layers(std::string_view text, std::vector<std::string>& problems, std::string_view option) {
+  return LayerReader(problems, option).list(text, "");
 }
 
 Volume read_volume(std::string_view text, std::vector<std::string>& problems) {

@@ -10,8 +10,9 @@
 namespace dpmpi {
 
 /// Appends a problem for every layer that cannot be read, by its place in the list ("layer 3", "layer 4.1"
-/// within parentheses).
-LayerPlans read_layers(std::string_view text, std::vector<std::string>& problems);
+/// within parentheses). `option`: whose text it is.
+LayerPlans read_layers(std::string_view text, std::vector<std::string>& problems,
+                       std::string_view option = "layers");
 
 /// CHANNELSxHEIGHTxWIDTH, or a number alone. Appends a problem, and returns a volume without numbers, if it is
 /// none of them.

@@ -47,6 +47,20 @@ std::pair<std::size_t, std::size_t> LayerWords::window(std::string_view what) {
   return {*height, *width};
 }
 
+Volume LayerWords::image(std::string_view what) {
+  const auto word = next();
+  if (!word) throw ConfigError(fmt::format("the {} is missing", what));
+  const std::string_view text = *word;
+  const std::size_t first = text.find('x'), last = text.rfind('x');
+  if (first < last && last != text.npos) {
+    const auto channels = whole_number(text.substr(0, first)),
+               height = whole_number(text.substr(first + 1, last - first - 1)),
+               width = whole_number(text.substr(last + 1));
+    if (channels && height && width && *channels * *height * *width > 0) return {*channels, *height, *width};
+  }
+  throw ConfigError(fmt::format("the {} is {}; it takes CHANNELSxHEIGHTxWIDTH, as 32x7x7", what, *word));
+}
+
 std::optional<std::size_t> LayerWords::after(std::string_view word, std::size_t least) {
   if (read_ >= words_.size() || words_[read_] != word) return {};
   ++read_;
@@ -104,7 +118,7 @@ const std::vector<LayerKind>& layer_kinds() {
   static const std::vector<LayerKind> kinds = [] {
     std::vector<LayerKind> all = {dense_kind(),   conv_kind(),       max_pool_kind(),   average_pool_kind(),
                                   flatten_kind(), group_norm_kind(), layer_norm_kind(), residual_kind(),
-                                  dropout_kind(), embedding_kind()};
+                                  dropout_kind(), embedding_kind(),  upsample_kind(),   unflatten_kind()};
     for (const LayerKind& kind : activation_kinds()) all.push_back(kind);
     return all;
   }();

@@ -48,6 +48,15 @@ struct SlopeBound {
   std::size_t powers = 0;
 };
 
+class LayerPlan;
+
+/// With the words that say it.
+struct PlannedLayer {
+  std::string text;
+  std::shared_ptr<const LayerPlan> plan;
+};
+using LayerPlans = std::vector<PlannedLayer>;
+
 /// A layer as the config says it, before it is known what it is put behind.
 class LayerPlan {
  public:
@@ -56,6 +65,10 @@ class LayerPlan {
   virtual Volume out(const Volume& in) const = 0;
   /// Whether a record's gradient is drawn at random: then it is not that of the record's loss.
   virtual bool random() const { return false; }
+  /// Whether it has no second derivative somewhere, as a rectifier at 0; that of layers inside does not count.
+  virtual bool has_kink() const { return false; }
+  /// Layers that it is made of; null: none.
+  virtual const LayerPlans* inside() const { return nullptr; }
   /// About how many numbers it keeps in memory, in double: sizes from a config may be any.
   virtual double numbers(const Volume& in) const = 0;
   /// Holds where all its parameters have a norm of at most `radius`. Throws ConfigError if their norm bounds
@@ -77,13 +90,6 @@ std::unique_ptr<Layer<T>> make_layer(const LayerPlan& plan, const Volume& in) {
     return plan.make_double(in);
 }
 
-/// With the words that say it.
-struct PlannedLayer {
-  std::string text;
-  std::shared_ptr<const LayerPlan> plan;
-};
-using LayerPlans = std::vector<PlannedLayer>;
-
 /// The plan of layers L<T>(settings, in), from settings that tell Volume out(in), numbers(in) beside the values
 /// that come in and go out, write(), and slope_bound(in, radius) if there is one.
 template <class Settings, template <class> class L>
@@ -96,6 +102,18 @@ class PlanOf : public LayerPlan {
       return settings_.random();
     else
       return false;
+  }
+  bool has_kink() const override {
+    if constexpr (requires { settings_.has_kink(); })
+      return settings_.has_kink();
+    else
+      return false;
+  }
+  const LayerPlans* inside() const override {
+    if constexpr (requires { settings_.inside.front().plan; })
+      return &settings_.inside;
+    else
+      return nullptr;
   }
   double numbers(const Volume& in) const override {
     const double values = in.any_size() + out(in).any_size();
@@ -143,6 +161,8 @@ class LayerWords {
   std::size_t number(std::string_view what);
   /// HEIGHTxWIDTH, or one number for both.
   std::pair<std::size_t, std::size_t> window(std::string_view what);
+  /// CHANNELSxHEIGHTxWIDTH.
+  Volume image(std::string_view what);
   /// The number behind `word`, if that stands next.
   std::optional<std::size_t> after(std::string_view word, std::size_t least = 1);
   /// Whether `word` stands next, which is read then.
@@ -174,7 +194,7 @@ struct LayerKind {
 
 // Each in a file of its own.
 LayerKind dense_kind(), conv_kind(), max_pool_kind(), average_pool_kind(), flatten_kind(), group_norm_kind(),
-    layer_norm_kind(), residual_kind(), dropout_kind(), embedding_kind();
+    layer_norm_kind(), residual_kind(), dropout_kind(), embedding_kind(), upsample_kind(), unflatten_kind();
 std::vector<LayerKind> activation_kinds();
 
 /// All of them.

@@ -17,6 +17,7 @@ template <ScoreWriter::Value (ScoreWriter::*made)(const ScoreWriter::Value&, con
 struct PoolSettings {
   Windows windows;
   Volume out(const Volume& in) const { return windows.out(in, in.channels); }
+  bool has_kink() const { return !mean; }
   // The largest numbers of two windows are no further apart than the windows, their means by the root of a window
   // less, and a number is in that many windows.
   SlopeBound slope_bound(const Volume& in, double /*radius*/) const {

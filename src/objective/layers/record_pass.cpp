@@ -13,19 +13,37 @@
 
 namespace dpmpi {
 
-void check_layers(const LayeredShape& shape, std::size_t outputs) {
+namespace {
+
+void check_memory_of_layers(const LayeredShape& shape, const LayerPasses& passes) {
+  const auto a_number = static_cast<double>(passes.in_float * sizeof(float) + passes.in_double * sizeof(double));
+  const double bytes = a_number * numbers_of(shape.plans, shape.in);
+  if (bytes > static_cast<double>(available_memory()))
+    throw ConfigError(fmt::format("they need about {:.3g} GB a rank, and {:.3g} GB are free: make them smaller",
+                                  bytes * 1e-9, static_cast<double>(available_memory()) * 1e-9));
+  if (TrainedPart(Sequence<float>(shape.plans, shape.in).groups(), shape.trained).size() == 0)
+    throw ConfigError("no layer has parameters");
+}
+
+}  // namespace
+
+void check_layers_make(const LayeredShape& shape, const Volume& image, const LayerPasses& passes) {
+  const Volume out = out_of(shape.plans, shape.in);
+  if (out != image && out != Volume{image.size(), 1, 1})
+    throw ConfigError(fmt::format(
+        "the last layer gives {} channels of {}x{} where an image has {} of {}x{}: let it give these, or a list of {}",
+        out.channels, out.height, out.width, image.channels, image.height, image.width, image.size()));
+  check_memory_of_layers(shape, passes);
+}
+
+void check_layers(const LayeredShape& shape, std::size_t outputs, const LayerPasses& passes) {
   const Volume out = out_of(shape.plans, shape.in);
   if (out != Volume{outputs, 1, 1})
     throw ConfigError(fmt::format(
         "the last layer gives {} channels of {}x{} where the loss takes {} number{}: {}let the last layer be dense {}",
         out.channels, out.height, out.width, outputs, outputs == 1 ? "" : "s",
         out.positions() == 1 ? "" : "flatten, and ", outputs));
-  const double bytes = (sizeof(float) + sizeof(double)) * numbers_of(shape.plans, shape.in);
-  if (bytes > static_cast<double>(available_memory()))
-    throw ConfigError(fmt::format("they need about {:.3g} GB a rank, and {:.3g} GB are free: make them smaller",
-                                  bytes * 1e-9, static_cast<double>(available_memory()) * 1e-9));
-  if (TrainedPart(Sequence<float>(shape.plans, shape.in).groups(), shape.trained).size() == 0)
-    throw ConfigError("no layer has parameters");
+  check_memory_of_layers(shape, passes);
 }
 
 std::vector<std::string> structure_of(const LayeredShape& shape) {

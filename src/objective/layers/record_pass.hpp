@@ -21,9 +21,16 @@ struct LayeredShape {
   TrainedLayers trained = {};
 };
 
+/// How often a rank has the layers in memory, each time with their values for one record.
+struct LayerPasses {
+  std::size_t in_float = 1, in_double = 1;
+};
+
 /// Throws ConfigError if layers do not fit to each other, if the last one does not give `outputs` numbers, if no
-/// trained layer has parameters, or if they need more memory than is free, as float32 and once more in double.
-void check_layers(const LayeredShape& shape, std::size_t outputs);
+/// trained layer has parameters, or if they need more memory than is free. `passes`: what a rank makes of them.
+void check_layers(const LayeredShape& shape, std::size_t outputs, const LayerPasses& passes = {});
+/// The same of layers whose outputs are an image: in its shape, or a list of its numbers.
+void check_layers_make(const LayeredShape& shape, const Volume& image, const LayerPasses& passes = {});
 /// Each layer with its shape, parameters and products, as plans show it.
 std::vector<std::string> structure_of(const LayeredShape& shape);
 

@@ -57,6 +57,16 @@ double slope_bound_of(const LayerPlans& plans, const Volume& in, double radius) 
   return n == 0 ? all.factor : all.factor * std::pow(radius / std::sqrt(n), n);
 }
 
+void for_each_layer(const LayerPlans& plans,
+                    const std::function<void(const std::string& place, const PlannedLayer& layer)>& visit,
+                    const std::string& before) {
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const std::string place = before + std::to_string(i + 1);
+    visit(place, plans[i]);
+    if (const LayerPlans* const inside = plans[i].plan->inside()) for_each_layer(*inside, visit, place + ".");
+  }
+}
+
 bool any_random(const LayerPlans& plans) {
   return std::ranges::any_of(plans, [](const PlannedLayer& layer) { return layer.plan->random(); });
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Layers one behind the other.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,12 @@ double numbers_of(const LayerPlans& plans, const Volume& in);
 /// How far they move two inputs apart at most, as a multiple of their distance, where all parameters together have
 /// a norm of at most `radius`. Throws as out_of(), and where the norm bounds nothing.
 double slope_bound_of(const LayerPlans& plans, const Volume& in, double radius);
+
+/// Calls visit(place, layer) for each of them and for those inside of them: "2.1" is the first inside of the
+/// second.
+void for_each_layer(const LayerPlans& plans,
+                    const std::function<void(const std::string& place, const PlannedLayer& layer)>& visit,
+                    const std::string& before = "");
 
 /// Whether one of them is random.
 bool any_random(const LayerPlans& plans);

@@ -138,7 +138,7 @@ class AucBuilder final : public ObjectiveEntry::Builder, public LayersOption, pu
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const auto hidden = scorer_ == "mlp" ? hidden_ : std::vector<std::int64_t>{};
     const std::optional<LayeredShape> layers =
-        any_layers() ? std::optional(shape_for(facts.features, 1)) : std::nullopt;
+        any_layers() ? std::optional(shape_for(facts.features, 1, saddle_passes)) : std::nullopt;
     auto auc = make_auc({.scorer = {.units = units_of(facts.features, hidden, 1),
                                     .input_bias = facts.bias,
                                     .activation = activation_named(activation_)},

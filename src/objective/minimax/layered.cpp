@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "core/errors.hpp"
 #include "objective/joint_clip.hpp"
 #include "objective/minimax/saddle_network.hpp"
@@ -249,11 +251,17 @@ class Layered final : public SaddleNetwork {
 
 }  // namespace
 
-SaddleNetworkMaker layered(LayeredShape shape, const Augmentation& augmentation) {
+void check_layers_of_saddles(const LayeredShape& shape, std::string_view option) {
   if (any_random(shape.plans))
-    throw ConfigError("objective.layers: dropout is for the objective network; min-max problems have none");
+    throw ConfigError(
+        fmt::format("objective.{}: dropout is for the objective network; min-max problems have none", option));
   if (!TrainedPart(Sequence<float>(shape.plans, shape.in).groups(), shape.trained).is_all())
-    throw ConfigError("objective.layers: adapters are for the objective network; min-max problems have none");
+    throw ConfigError(
+        fmt::format("objective.{}: adapters are for the objective network; min-max problems have none", option));
+}
+
+SaddleNetworkMaker layered(LayeredShape shape, const Augmentation& augmentation) {
+  check_layers_of_saddles(shape);
   return [shape = std::move(shape), augmentation](OutputLoss& loss) {
     return std::make_unique<Layered>(shape, loss, augmentation);
   };

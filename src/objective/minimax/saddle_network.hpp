@@ -64,5 +64,9 @@ class SaddleNetwork {
 using SaddleNetworkMaker = std::function<std::unique_ptr<SaddleNetwork>(OutputLoss& loss)>;
 SaddleNetworkMaker perceptron(MlpShape shape);
 SaddleNetworkMaker layered(LayeredShape shape, const Augmentation& augmentation = {});
+/// Of records in float32, and of both points of a difference in double.
+inline constexpr LayerPasses saddle_passes{.in_float = 1, .in_double = 2};
+/// Throws ConfigError for layers that min-max problems do not take: random ones, and those with adapters.
+void check_layers_of_saddles(const LayeredShape& shape, std::string_view option = "layers");
 
 }  // namespace dpmpi

@@ -46,10 +46,10 @@ class Wgan final : public SaddleObjective, public Generator {
       : settings_(std::move(settings)),
         score_(settings_.classes),
         critic_((settings_.layers ? layered(*settings_.layers) : perceptron(settings_.critic))(score_)),
-        fakes_(settings_.generator, critic_of_fakes(settings_), settings_.classes) {}
+        fakes_(generator_of_fakes(settings_), critic_of_fakes(settings_), settings_.classes) {}
 
   std::size_t dim() const override { return primal_dim() + critic_->dim(); }
-  std::size_t primal_dim() const override { return settings_.generator.dim(); }
+  std::size_t primal_dim() const override { return fakes_.generator().dim(); }
   LabelKind label_kind() const override { return settings_.classes > 0 ? LabelKind::class_ : LabelKind::real; }
   std::size_t classes() const override { return settings_.classes; }
   RecordFactors heeds() const override { return {.weight = true}; }
@@ -80,6 +80,10 @@ class Wgan final : public SaddleObjective, public Generator {
                 std::span<float> records) override;
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
+  static std::unique_ptr<FakeGenerator> generator_of_fakes(const WganSettings& settings) {
+    return settings.generator_layers ? layered_of_fakes(*settings.generator_layers, WganFakes::rows_at_once)
+                                     : perceptron_of_fakes(settings.generator, WganFakes::rows_at_once);
+  }
   static std::unique_ptr<FakeCritic> critic_of_fakes(const WganSettings& settings) {
     return settings.layers ? layered_on_fakes(*settings.layers)
                            : perceptron_on_fakes(settings.critic, WganFakes::rows_at_once);
@@ -108,13 +112,15 @@ std::vector<ParameterGroup> Wgan::groups() const {
       all.push_back(std::move(group));
     }
   };
-  append("generator.", network_groups(settings_.generator), 0);
+  append("generator.", fakes_.generator().groups(), 0);
   append("critic.", critic_->groups(), primal_dim());
   return all;
 }
 
 std::vector<std::string> Wgan::structure() const {
-  std::vector<std::string> lines = critic_->structure();
+  std::vector<std::string> lines;
+  for (const std::string& line : fakes_.generator().structure()) lines.push_back("generator: " + line);
+  for (std::string& line : critic_->structure()) lines.push_back(std::move(line));
   if (settings_.layers && settings_.dual_radius > 0)
     lines.push_back(
         fmt::format("slope of the critic at most {:.4g}",
@@ -124,7 +130,7 @@ std::vector<std::string> Wgan::structure() const {
 
 void Wgan::initialise(const PublicStream& stream, std::span<float> w) const {
   verify(w.size() == dim(), "a point has dim() coordinates");
-  initialise_network(settings_.generator, stream, w.first(primal_dim()));
+  fakes_.generator().initialise(stream, w.first(primal_dim()));
   critic_->initialise(stream, w.subspan(primal_dim()), round_up(primal_dim(), 2));
   project_dual(w.subspan(primal_dim()));
 }
@@ -197,6 +203,9 @@ MlpShape network(std::size_t inputs, float bias, const std::vector<std::int64_t>
   return {.units = units_of(inputs, hidden, outputs), .input_bias = bias, .activation = Activation::leaky_relu};
 }
 
+// The critic on records and on fakes; the generator keeps no values of records.
+constexpr LayerPasses critic_passes{.in_float = 2, .in_double = 0}, generator_passes{.in_float = 1, .in_double = 0};
+
 class WganBuilder final : public ObjectiveEntry::Builder, public LayersOption {
  public:
   void declare(Options& options) override {
@@ -214,6 +223,8 @@ class WganBuilder final : public ObjectiveEntry::Builder, public LayersOption {
         .add("dual_radius", dual_radius_,
              "largest norm of the critic's weights, which are projected there (0: none)", Range::non_negative())
         .add("seed", seed_, "public seed of the u", Range::at_least(0));
+    generator_layers_.declare_list(options, " of the generator, in place of objective.generator,",
+                                   "dense 1568, unflatten 32x7x7, relu, upsample 2, conv 16 3 pad 1");
     declare_layers(options, " of the critic, in place of objective.critic,",
                    "one channel of image_rows x image_columns");
     declare_mean_weight(options, mean_weight_);
@@ -224,6 +235,11 @@ class WganBuilder final : public ObjectiveEntry::Builder, public LayersOption {
     if (any_layers() && critic_ != usual_critic)
       problems.emplace_back("objective.layers and objective.critic are two critics: take one of them");
     if (any_layers()) check_layers_option(problems);
+    if (!generator_layers_.any_layers()) return;
+    if (generator_ != usual_generator)
+      problems.emplace_back(
+          "objective.generator_layers and objective.generator are two generators: take one of them");
+    generator_layers_.check_layers_option(problems);
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
@@ -235,8 +251,12 @@ class WganBuilder final : public ObjectiveEntry::Builder, public LayersOption {
                       rows_, columns_, facts.features));
     const std::size_t outputs = std::max<std::size_t>(1, classes());
     const std::optional<LayeredShape> layers =
-        any_layers() ? std::optional(shape_for(facts.features, outputs)) : std::nullopt;
+        any_layers() ? std::optional(shape_for(facts.features, outputs, critic_passes)) : std::nullopt;
+    std::optional<LayeredShape> generator_layers;
+    if (generator_layers_.any_layers())
+      generator_layers = generator_layers_.shape_that_makes(layers ? layers->in : *usual_input(), generator_passes);
     auto wgan = make_wgan({.generator = network(size(latent_ + classes_), 1, generator_, facts.features),
+                           .generator_layers = generator_layers,
                            .critic = network(facts.features, facts.bias, critic_, outputs),
                            .layers = layers,
                            .classes = classes(),
@@ -257,9 +277,23 @@ class WganBuilder final : public ObjectiveEntry::Builder, public LayersOption {
     return Volume{1, static_cast<std::size_t>(rows_), static_cast<std::size_t>(columns_)};
   }
 
-  static inline const std::vector<std::int64_t> usual_critic = {64};
-  std::vector<std::int64_t> generator_ = {128, 256}, critic_ = usual_critic;
+  /// Of a list of latents, and of numbers that say a class.
+  class GeneratorLayers final : public LayersOption {
+   public:
+    GeneratorLayers(const std::int64_t& latent, const std::int64_t& classes)
+        : LayersOption("generator_layers"), latent_(latent), classes_(classes) {}
+
+   private:
+    std::optional<Volume> usual_input() const override {
+      return Volume{static_cast<std::size_t>(latent_ + classes_), 1, 1};
+    }
+    const std::int64_t &latent_, &classes_;
+  };
+
+  static inline const std::vector<std::int64_t> usual_generator = {128, 256}, usual_critic = {64};
+  std::vector<std::int64_t> generator_ = usual_generator, critic_ = usual_critic;
   std::int64_t latent_ = 100, classes_ = 0, rows_ = 28, columns_ = 28, fakes_ = 256, seed_ = 1;
+  GeneratorLayers generator_layers_{latent_, classes_};
   double penalty_ = 1e-3, dual_radius_ = 0, mean_weight_ = 0;
 };
 
@@ -295,6 +329,7 @@ std::unique_ptr<SaddleObjective> make_wgan(WganSettings settings) {
   if (!(settings.penalty >= 0) || !(settings.dual_radius >= 0))
     throw ConfigError(fmt::format("objective.penalty = {}, objective.dual_radius = {}, allowed: numbers >= 0",
                                   settings.penalty, settings.dual_radius));
+  if (settings.generator_layers) check_layers_of_saddles(*settings.generator_layers, "generator_layers");
   if (settings.layers) {
     verify(settings.layers->in.size() == settings.critic.units.front(), "layers take the features");
     if (settings.dual_radius > 0) check_ball(*settings.layers, settings.dual_radius);

@@ -20,8 +20,9 @@
 namespace dpmpi {
 
 struct WganSettings {
-  MlpShape generator;                       ///< latents and classes ... features, the last layer followed by tanh
-  MlpShape critic;                          ///< features ... an output for each class, or one
+  MlpShape generator;  ///< latents and classes ... features, the last layer followed by tanh
+  std::optional<LayeredShape> generator_layers = {};  ///< the generator instead of that, of the same numbers
+  MlpShape critic;                                    ///< features ... an output for each class, or one
   std::optional<LayeredShape> layers = {};  ///< the critic instead of that, with the same features and outputs
   std::size_t classes = 0;                  ///< K of the labels, at least 2; 0: labels are not used
   std::size_t rows = 0;     ///< of pixels of an image, for sheets of samples; rows * columns = features

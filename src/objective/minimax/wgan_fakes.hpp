@@ -11,8 +11,7 @@
 
 #include "core/numbers/random.hpp"
 #include "objective/minimax/fake_critic.hpp"
-#include "objective/network/gradient.hpp"
-#include "objective/network/network.hpp"
+#include "objective/minimax/fake_generator.hpp"
 
 namespace dpmpi {
 
@@ -31,8 +30,9 @@ class WganFakes {
   static constexpr std::size_t rows_at_once = 128;
 
   /// The generator's outputs go through tanh; they are the critic's features. The critic has an output for each of
-  /// K classes, and one for K = 0; the generator's last K inputs say which class. The shape must outlive it.
-  WganFakes(const MlpShape& generator, std::unique_ptr<FakeCritic> critic, std::size_t classes);
+  /// K classes, and one for K = 0; the generator's last K inputs say which class.
+  WganFakes(std::unique_ptr<FakeGenerator> generator, std::unique_ptr<FakeCritic> critic, std::size_t classes);
+  const FakeGenerator& generator() const { return *generator_; }
   void load(std::span<const float> w);
 
   /// The mean of D(G(u)) over the latents.
@@ -51,12 +51,9 @@ class WganFakes {
   /// The critic's output for fake number i.
   std::size_t output_of(std::uint64_t i) const { return classes_ > 0 ? static_cast<std::size_t>(i % classes_) : 0; }
 
-  const MlpShape& generator_shape_;
-  std::size_t classes_;
+  std::unique_ptr<FakeGenerator> generator_;
   std::unique_ptr<FakeCritic> critic_;
-  MlpNetwork<float> generator_;
-  LayerGradient<float> generator_gradient_;
-  Scratch<float> latent_;         ///< the generator's input
+  std::size_t classes_;
   std::vector<std::size_t> own_;  ///< of each image of a part, the critic's output
   std::vector<float> scores_;     ///< likewise
 };

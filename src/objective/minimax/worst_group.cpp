@@ -216,7 +216,7 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder, public LayersOpt
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const std::size_t outputs = std::max<std::size_t>(classes(), 1);
     const std::optional<LayeredShape> layers =
-        any_layers() ? std::optional(shape_for(facts.features, outputs)) : std::nullopt;
+        any_layers() ? std::optional(shape_for(facts.features, outputs, saddle_passes)) : std::nullopt;
     auto worst = make_worst_group({.model = {.units = units_of(facts.features, hidden_, outputs),
                                              .input_bias = facts.bias,
                                              .activation = activation_named(activation_),

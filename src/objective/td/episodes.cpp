@@ -6,10 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "core/errors.hpp"
-#include "data/records/text.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/math/dot.hpp"
 #include "objective/network/clip.hpp"
@@ -29,9 +26,6 @@ class TdOfEpisodes final : public TdBase {
   std::size_t micro_batch_rows() const override { return 64; }
 
  private:
-  /// Refuses an episode of more transitions than records have room for: of such data every record is taken apart in
-  /// the wrong places, and none would contribute.
-  void check_records(const Shard& shard) const override;
   void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
@@ -88,19 +82,6 @@ std::size_t TdOfEpisodes::unpack(const Records& records, std::uint32_t i) {
     if (shape_.has_bias(0)) state_.row(t)[n] = next_.row(t)[n] = static_cast<double>(settings_.bias);
   }
   return static_cast<std::size_t>(steps);
-}
-
-void TdOfEpisodes::check_records(const Shard& shard) const {
-  for (const Block& block : shard.blocks)
-    for (std::size_t i = 0; i < block.records.count; ++i) {
-      const float steps = block.records.label[i];
-      if (!(steps > static_cast<float>(settings_.episode_steps))) continue;
-      throw DataError(fmt::format(
-          "objective.episode_steps = {}: record {} is an episode of {} transitions, by its label; {} features a record "
-          "make states of {} then. Give the number that the file was made with",
-          settings_.episode_steps, block.first_index + i + 1, show_field(fmt::format("{}", steps)),
-          settings_.episode_steps * step_features(), settings_.state));
-    }
 }
 
 Transition TdOfEpisodes::transition(std::size_t t) const {

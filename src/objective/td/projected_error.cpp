@@ -9,53 +9,30 @@
 
 namespace dpmpi {
 
-ProjectedError::ProjectedError(const MlpShape& shape)
-    : inputs_(shape.inputs(0) + (shape.has_bias(0) ? 1 : 0)),
-      units_(shape.outputs(0)),
-      second_(shape.layers() > 1 ? shape.parameters(1) : 0) {}
-
-void ProjectedError::add(const TdTerms& terms, const double* state) {
-  const auto slope = terms.slope.begin(), level = terms.level.begin();
-  errors_.push_back(terms.error);
-  states_.insert(states_.end(), state, state + inputs_);
-  slopes_.insert(slopes_.end(), slope, slope + static_cast<std::ptrdiff_t>(units_));
-  levels_.insert(levels_.end(), level, level + static_cast<std::ptrdiff_t>(second_));
-
-  const double square =
-      squared_norm(state, inputs_) * squared_norm(&*slope, units_) + squared_norm(&*level, second_);
+void ProjectedError::count(double error, double square) {
+  errors_.push_back(error);
   const auto grow = [](double& largest, double value) {
     largest = std::isnan(value) ? std::numeric_limits<double>::infinity() : std::max(largest, value);
   };
   grow(largest_psi_, std::sqrt(square));
-  grow(largest_error_, std::abs(terms.error));
-}
-
-double ProjectedError::along(std::size_t transition, const std::vector<double>& p) const {
-  const double *state = states_.data() + transition * inputs_, *slope = slopes_.data() + transition * units_;
-  double sum = dot(levels_.data() + transition * second_, p.data() + units_ * inputs_, second_);
-  for (std::size_t u = 0; u < units_; ++u) sum += slope[u] * dot(p.data() + u * inputs_, state, inputs_);
-  return sum;
+  grow(largest_error_, std::abs(error));
 }
 
 ProjectedError::Totals ProjectedError::totals(const SetTotals& whole) const {
-  std::array<std::int64_t, 2> counts{static_cast<std::int64_t>(transitions()), records_};
+  std::array<std::int64_t, 2> counts{static_cast<std::int64_t>(errors_.size()), records_};
   whole.sum(counts);
   return {counts[0], counts[1], whole.largest(largest_psi_), whole.largest(largest_error_)};
 }
 
 std::vector<double> ProjectedError::mean(const SetTotals& whole, const Totals& all, double largest,
-                                         const std::function<double(std::size_t)>& factor) const {
+                                         const std::function<double(std::size_t)>& factor) {
   // No coordinate of any partial sum reaches 2^61.
   const double bound = std::max(largest * all.psi * static_cast<double>(all.transitions), 1e-200);
   const double scale = std::ldexp(1.0, 60 - std::ilogb(bound));
-  std::vector<std::int64_t> sum(units_ * inputs_ + second_);
-  for (std::size_t t = 0; t < transitions(); ++t) {
+  std::vector<std::int64_t> sum(dim_);
+  for (std::size_t t = 0; t < errors_.size(); ++t) {
     const double weight = scale * factor(t);
-    std::int64_t* to = sum.data();
-    for (std::size_t u = 0; u < units_; ++u)
-      for (std::size_t j = 0; j < inputs_; ++j)
-        *to++ += std::llrint(weight * slopes_[t * units_ + u] * states_[t * inputs_ + j]);
-    for (std::size_t j = 0; j < second_; ++j) *to++ += std::llrint(weight * levels_[t * second_ + j]);
+    add_to(t, weight, sum);
   }
   whole.sum(sum);
   std::vector<double> mean;
@@ -64,7 +41,7 @@ std::vector<double> ProjectedError::mean(const SetTotals& whole, const Totals& a
   return mean;
 }
 
-double ProjectedError::value(const SetTotals& whole, double mu) const {
+double ProjectedError::value(const SetTotals& whole, double mu) {
   const Totals all = totals(whole);
   if (all.records == 0) return 0;
   if (!(std::max(all.psi, all.error) < 1e75)) return std::numeric_limits<double>::infinity();
@@ -86,6 +63,35 @@ double ProjectedError::value(const SetTotals& whole, double mu) const {
     square = next;
   }
   return dot(omega.data(), b.data(), d) / 2;
+}
+
+ProjectedErrorOfPerceptron::ProjectedErrorOfPerceptron(const MlpShape& shape)
+    : ProjectedError(shape.dim()),
+      inputs_(shape.inputs(0) + (shape.has_bias(0) ? 1 : 0)),
+      units_(shape.outputs(0)),
+      second_(shape.layers() > 1 ? shape.parameters(1) : 0) {}
+
+void ProjectedErrorOfPerceptron::add(const TdTerms& terms, const double* state) {
+  const auto slope = terms.slope.begin(), level = terms.level.begin();
+  states_.insert(states_.end(), state, state + inputs_);
+  slopes_.insert(slopes_.end(), slope, slope + static_cast<std::ptrdiff_t>(units_));
+  levels_.insert(levels_.end(), level, level + static_cast<std::ptrdiff_t>(second_));
+  count(terms.error, squared_norm(state, inputs_) * squared_norm(&*slope, units_) + squared_norm(&*level, second_));
+}
+
+double ProjectedErrorOfPerceptron::along(std::size_t transition, const std::vector<double>& p) {
+  const double *state = states_.data() + transition * inputs_, *slope = slopes_.data() + transition * units_;
+  double sum = dot(levels_.data() + transition * second_, p.data() + units_ * inputs_, second_);
+  for (std::size_t u = 0; u < units_; ++u) sum += slope[u] * dot(p.data() + u * inputs_, state, inputs_);
+  return sum;
+}
+
+void ProjectedErrorOfPerceptron::add_to(std::size_t transition, double weight, std::span<std::int64_t> sum) {
+  std::int64_t* to = sum.data();
+  for (std::size_t u = 0; u < units_; ++u)
+    for (std::size_t j = 0; j < inputs_; ++j)
+      *to++ += std::llrint(weight * slopes_[transition * units_ + u] * states_[transition * inputs_ + j]);
+  for (std::size_t j = 0; j < second_; ++j) *to++ += std::llrint(weight * levels_[transition * second_ + j]);
 }
 
 }  // namespace dpmpi

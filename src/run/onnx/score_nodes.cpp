@@ -72,6 +72,12 @@ class OnnxScores final : public ScoreWriter {
     return graph_.node("Reshape",
                        {x, graph_.constant("shape", {sizes.size()}, std::span<const std::int64_t>(sizes))});
   }
+  Value repeat(const Value& x, const Shape& shape) override {
+    std::vector<std::int64_t> sizes{1};  // as it is: N
+    for (const std::size_t size : shape) sizes.push_back(whole(size));
+    return graph_.node("Expand",
+                       {x, graph_.constant("shape", {sizes.size()}, std::span<const std::int64_t>(sizes))});
+  }
   Value mean(const Value& x) override {
     return graph_.node("ReduceMean", {x}, {{"axes", std::vector<std::int64_t>{-1}}, {"keepdims", std::int64_t{1}}});
   }

@@ -202,6 +202,13 @@ INSTANTIATE_TEST_SUITE_P(
         LayerCase{"nested", {2, 4, 4}, "residual(residual(conv 2 3 pad 1), tanh)"},
         LayerCase{
             "list_as_image", {6, 1, 1}, "conv 4 1, maxpool 1, groupnorm 2, residual(dense 4, gelu), avgpool 1"},
+        LayerCase{"upsample", {3, 2, 4}, "upsample 3"}, LayerCase{"upsample_of_a_list", {17, 1, 1}, "upsample 2"},
+        LayerCase{"upsample_by_one", {2, 3, 2}, "upsample 1"},
+        LayerCase{"unflatten", {12, 1, 1}, "unflatten 3x2x2"},
+        LayerCase{"unflatten_and_back", {12, 1, 1}, "unflatten 2x3x2, tanh, flatten, dense 2"},
+        LayerCase{"generator",
+                  {5, 1, 1},
+                  "dense 12, unflatten 3x2x2, groupnorm 3, tanh, upsample 2, conv 2 3 pad 1, flatten"},
         LayerCase{"network",
                   {1, 12, 12},
                   "conv 6 4x4 stride 2 pad 1, tanh, maxpool 2 stride 1, conv 8 3x3, "
@@ -299,6 +306,23 @@ TEST(Embedding, PutsRowsInPlaceOfCategories) {
   // A category that is not in the list is a zero vector.
   const double* const none = layer.forward(std::vector<double>(7, 0.0).data());
   EXPECT_EQ(std::vector<double>(none, none + 6), std::vector<double>(6, 0.0));
+}
+
+TEST(Upsample, MakesSquaresOfEqualNumbers) {
+  Sequence<double> layer(plans_of("upsample 2"), {1, 2, 2});
+  const double* const out = layer.forward(std::vector<double>{1, 2, 3, 4}.data());
+  EXPECT_EQ(layer.out(), (Volume{1, 4, 4}));
+  EXPECT_EQ(std::vector<double>(out, out + 16),
+            (std::vector<double>{1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4}));
+}
+
+// PyTorch's order: channel after channel.
+TEST(Unflatten, UndoesFlatten) {
+  Sequence<double> layer(plans_of("flatten, unflatten 3x2x4"), {3, 2, 4});
+  const std::vector<double> in = normals<double>(24, 1);
+  const double* const out = layer.forward(in.data());
+  EXPECT_EQ(layer.out(), (Volume{3, 2, 4}));
+  EXPECT_EQ(std::vector<double>(out, out + 24), in);
 }
 
 TEST(MaxPool, TheFirstOfEqualNumbersGetsTheSlope) {

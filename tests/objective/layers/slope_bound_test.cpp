@@ -165,6 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"strided", {1, 9, 9}, "conv 2 4x4 stride 2", 3 * 2, 0.8},
         Case{"grouped", {4, 6, 6}, "conv 4 2x2 groups 2", 3 * 2, 0.9},
         Case{"depthwise", {3, 6, 6}, "conv 3 2x2 groups 3", 3 * 2, 0.9},
+        Case{"upsampled", {2, 3, 3}, "upsample 2", 2, 0.999},
+        Case{"unflattened", {12, 1, 1}, "dense 12, unflatten 3x2x2, upsample 3", 9, 0.99},
         Case{"apart", {1, 8, 8}, "conv 2 2x2 stride 2", 3, 0.999},
         Case{"one_window", {2, 4, 4}, "conv 2 4x4", 3, 0.999},
         Case{"rows_skipped", {1, 9, 9}, "conv 2 2x2 stride 3", 3, 0.999},

@@ -43,6 +43,10 @@ std::vector<Case> cases() {
                                                                    {"objective.critic", "19,7"}};
   const std::vector<std::pair<std::string, std::string>> network = {
       {"objective.prior", "0.3"}, {"objective.scorer", "mlp"}, {"objective.hidden", "19,7"}};
+  const std::vector<std::pair<std::string, std::string>> value = {
+      {"objective.value", "network"},
+      {"objective.input", "1x4x4"},
+      {"objective.layers", "conv 3 2x2, tanh, flatten, dense 5, softplus, dense 1"}};
   for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
     const std::string suffix = std::array{"_f32", "_u8", "_sparse"}[static_cast<std::size_t>(storage)];
     for (const auto& [scorer, options] : {std::pair{"linear", linear}, {"network", network}})
@@ -51,6 +55,11 @@ std::vector<Case> cases() {
                                       {Sum::joint, "joint_"},
                                       {Sum::difference, "difference_"}})
         all.push_back({name + std::string(scorer) + suffix, sum, "auc", options, storage});
+    for (const auto& [sum, name] : {std::pair{Sum::primal, "primal_"},
+                                    {Sum::dual, "dual_"},
+                                    {Sum::joint, "joint_"},
+                                    {Sum::difference, "difference_"}})
+      all.push_back({name + std::string("value") + suffix, sum, "td", value, storage});
     all.push_back({"dual_critic" + suffix, Sum::dual, "wgan", images, storage});
   }
   return all;
@@ -113,7 +122,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class SaddleSensitivity : public ::testing::TestWithParam<Case> {};
 
-// 40 released points and removed or replaced records for each of the 27 sums.
+// 40 released points and removed or replaced records for each of the sums.
 // A16 of min-max methods.
 TEST_P(SaddleSensitivity, NeighboursDifferByAtMostTheSensitivity) {
   const Case& c = GetParam();

@@ -76,9 +76,14 @@ std::vector<Case> cases() {
   all.push_back(with(short_run("zo-o2nc"), {"method.restart=4", "method.passes=2", "method.directions=iid"}));
   all.push_back(with(short_run("zo-naive"), {"method.passes=2", "method.output=stationarity"}));
   all.push_back(with(short_run("dp-ftrl"), {"method.momentum=0.9"}));
-  for (const char* strategy : {"sqrt_toeplitz", "blt", "normalized_blt", "lambda", "identity"})
+  all.push_back({"private-diff", options_of("private-diff", "td")});
+  for (const char* more :
+       {"objective.name=td", "objective.value=network", "'objective.layers=dense 4, tanh, dense 1'"})
+    all.back().settings.emplace_back(more);
+  for (const char* strategy : {"sqrt_toeplitz", "blt", "lambda", "identity"})
     all.push_back(with(short_run("dp-ftrl"), {"method.passes=3", "method.participation=continue",
                                               fmt::format("method.strategy={}", strategy)}));
+  all.push_back(with(short_run("dp-ftrl"), {"method.passes=3", "method.strategy=normalized_blt"}));
   all.push_back(with(short_run("dp-ftrl"), {"method.sampling=cyclic_poisson", "method.strategy=banded_blt",
                                             "method.groups=3", "method.passes=3"}));
   for (const char* name : {"dp-sgd", "dp-ftrl"})

@@ -240,6 +240,44 @@ TEST_F(Invariance, CriticsOfLayers) {
   }
 }
 
+// Of images of a list of latents, with a class each and without.
+TEST_F(Invariance, GeneratorsOfLayers) {
+  for (const auto& [method, classes] : {std::pair{"private-diff", 5}, {"dp-sgda", 0}}) {
+    Settings settings{fmt::format("data.train={}/blobs.csv", folder()),
+                      fmt::format("data.eval={}/blobs-eval.csv", folder()), "data.header=yes", "data.features=12"};
+    for (const auto& option : options_of(method, "wgan")) settings.push_back(option);
+    settings.insert(
+        settings.end(),
+        {fmt::format("method.name={}", method), "objective.name=wgan", "objective.image_rows=3",
+         "objective.image_columns=4", "objective.latent=3", "objective.fakes=20",
+         "objective.generator_layers=dense 6, unflatten 1x3x2, relu, upsample 2, conv 2 4x1, leaky_relu, "
+         "conv 1 1, flatten, dense 12",
+         "objective.dual_radius=2", "objective.critic=7", fmt::format("objective.classes={}", classes)});
+    expect_same({1, 2, 3, 5, 8}, settings, fmt::format("{} wgan with a generator of layers", method));
+  }
+}
+
+// Value functions that see images of a state: of transitions, and of two of them in a row.
+TEST_F(Invariance, ValuesOfLayers) {
+  for (const auto& [method, unit] : {std::pair{"private-diff", "transition"},
+                                     {"dp-sgda", "transition"},
+                                     {"dptd", "transition"},
+                                     {"private-diff", "episode"}}) {
+    const bool episodes = std::string(unit) == "episode";
+    Settings settings{fmt::format("data.train={}/{}.csv", folder(), episodes ? "blobs" : "cartpole"),
+                      fmt::format("data.eval={}/{}-eval.csv", folder(), episodes ? "blobs" : "cartpole"),
+                      "data.header=yes", fmt::format("data.features={}", episodes ? 12 : 9)};
+    for (const auto& option : options_of(method, "td")) settings.push_back(option);
+    settings.insert(settings.end(),
+                    {fmt::format("method.name={}", method), "objective.name=td", "objective.value=network",
+                     fmt::format("objective.unit={}", unit), "objective.episode_steps=2",
+                     episodes ? "objective.layers=dense 5, layernorm, softplus, dense 1"
+                              : "objective.layers=conv 3 2x1, tanh, flatten, dense 1",
+                     episodes ? "objective.input=2" : "objective.input=1x2x2"});
+    expect_same({1, 2, 3, 5, 8}, settings, fmt::format("{} td with layers, {}", method, unit));
+  }
+}
+
 TEST_F(Invariance, EveryUpdateRule) {
   for (const char* update :
        {"method.momentum=0.9", "method.optimizer=adam", "method.optimizer=adam_bc", "method.average=0.9",

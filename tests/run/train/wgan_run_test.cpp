@@ -77,6 +77,20 @@ TEST_F(WganRun, WithACriticOfLayersEndsWithTheSameBytesOnOtherRanksAndAfterAKill
   }
 }
 
+TEST_F(WganRun, WithAGeneratorOfLayersEndsWithTheSameBytesOnOtherRanksAndAfterAKill) {
+  const std::string whole = folder_ + "/whole", ranks = folder_ + "/ranks", killed = folder_ + "/killed";
+  const std::string layers =
+      "objective.generator=128,256 \"objective.generator_layers=dense 6, unflatten 2x1x3, tanh, upsample 2, conv 1 2\"";
+  ASSERT_EQ(alone("none", with(whole, layers)).code, 0);
+  ASSERT_EQ(launch(3, "none", with(ranks, layers)).code, 0);
+  ASSERT_EQ(launch(2, "step@0#36=kill", with(killed, layers)).code, 137);
+  ASSERT_EQ(launch_when_free(3, "none", killed).code, 0);
+  for (const std::string& other : {ranks, killed}) {
+    expect_same_bytes(whole, other);
+    EXPECT_EQ(read_file(whole + "/samples.png"), read_file(other + "/samples.png"));
+  }
+}
+
 TEST_F(WganRun, RefusesWhatDoesNotFit) {
   for (const char* more : {"objective.image_columns=4", "objective.image_rows=5", "method.name=dp-sgd"}) {
     const auto outcome = alone("none", with(folder_ + "/refused", more));
