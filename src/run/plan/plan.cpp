@@ -16,6 +16,7 @@
 #include "data/memory.hpp"
 #include "data/records/text.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
+#include "run/plan/model_memory.hpp"
 #include "run/plan/releases.hpp"
 #include "run/plan/trains_models.hpp"
 
@@ -210,8 +211,7 @@ std::unique_ptr<Objective> make_objective(const RunConfig& config, const Dataset
     auto objective = config.objective->make({data.features, data.storage, static_cast<float>(config.data.bias)});
     objective->l2 = config.l2;
     take_factors(config, *objective);
-    // float32 iterate, gradient and release, the lattice's int32 and int64, the kernels' copy of the weights.
-    const double bytes = 32.0 * static_cast<double>(objective->dim());
+    const double bytes = model_memory(config.method_name, *objective, data.features);
     if (bytes > static_cast<double>(available_memory()))
       throw ConfigError(fmt::format(
           "objective.{} has {} parameters: about {:.1f} GB a rank, and {:.1f} GB are free", config.objective_name,

@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "run/plan/model_memory.hpp"
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
+#include "support/shards.hpp"
 
 namespace dpmpi::memory_test {
 namespace {
@@ -55,6 +57,16 @@ class RunMemory : public test::RunFolder {
         run_, folder_, hidden);
   }
 
+  /// A linear scorer on the sparse records above.
+  void configure_saddle(const std::string& method, std::size_t features) {
+    configure(features);
+    std::ofstream(config_) << fmt::format(
+        "[run]\ndir = {}\n[data]\nblocks = 4\ntrain = {}/1.svm\nfeatures = {}\n[objective]\nname = auc\nprior = "
+        "0.5\n[method]\nname = {}\nsteps = 4\nbatch = 16\nclip = 1\nrate = 0.1\n{}[privacy]\nnoise_multiplier = "
+        "1\ndelta = 1e-4\n",
+        run_, folder_, features, method, method == "private-diff" ? "restart = 2\n" : "");
+  }
+
   /// Peak resident bytes of a run, of which a part is done.
   static double peak(const std::string& fault, const std::string& what, int code) {
     const auto outcome = test::run_command(fmt::format("SHOW_PEAK=1 {} {} {}", test::fault_program(), fault, what));
@@ -89,6 +101,23 @@ TEST_F(RunMemory, EvaluatingTakesFourMore) {
     whole[i] = peak("none", config_, 0);
   }
   EXPECT_NEAR((whole[1] - whole[0]) / more, 12, 2);
+}
+
+// What is checked before a run is not less than what it then takes, and not twice as much.
+TEST_F(RunMemory, AMinMaxRunTakesWhatIsCheckedBefore) {
+  for (const std::string method : {"dp-sgda", "private-diff"}) {
+    double whole[2], checked[2];
+    for (const int i : {0, 1}) {
+      const std::size_t features = static_cast<std::size_t>(i + 1) * small;
+      configure_saddle(method, features);
+      whole[i] = peak("none", config_, 0);
+      const auto auc =
+          test::make_objective("auc", {features, Storage::sparse_f32, 1}, {{"objective.prior", "0.5"}});
+      checked[i] = model_memory(method, *auc, features);
+    }
+    EXPECT_LE(whole[1] - whole[0], checked[1] - checked[0]) << method;
+    EXPECT_GE(whole[1] - whole[0], (checked[1] - checked[0]) / 2) << method;
+  }
 }
 
 // A network's packed weights are moved to the probed points part by part: no point stands in memory.
