@@ -27,6 +27,7 @@ std::string some_of(const std::vector<std::string>& names) {
 /// Throws ConfigError with the names that one side has and the other lacks.
 void check_names(const std::vector<std::string>& names, const ColumnsFile& file, const ReadingRules& options) {
   std::vector<std::string> not_here, not_there, twice, problems;
+  std::string hint;
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : names) {
     const bool known = file.find(name) != nullptr, used = known || !options.more_columns;
@@ -34,10 +35,14 @@ void check_names(const std::vector<std::string>& names, const ColumnsFile& file,
     if (!known && used) not_there.push_back(show(name));
   }
   for (const ColumnRule& rule : file.columns)
-    if (!seen.contains(rule.name) && !may_lack(rule, options))
+    if (!seen.contains(rule.name) && !may_lack(rule, options)) {
       not_here.push_back(fmt::format("{} (line {})", show(rule.name), rule.line));
+      if (rule.kind == ColumnKind::label && options.more_columns)  // a table that a model is used on
+        hint = " (records to predict need no labels: --set data.label=none)";
+    }
   if (!not_here.empty())
-    problems.push_back(fmt::format("columns of {} that the table has not: {}", file.path, some_of(not_here)));
+    problems.push_back(
+        fmt::format("columns of {} that the table has not: {}{}", file.path, some_of(not_here), hint));
   if (!not_there.empty())
     problems.push_back(
         fmt::format("columns of the table that {} does not name: {} (the kind ignore leaves one out)", file.path,

@@ -3,13 +3,16 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/errors.hpp"
 #include "data/columns/columns_file.hpp"
+#include "data/formats/table.hpp"
 #include "data/inspect/propose.hpp"
 #include "data/load/convert.hpp"
 #include "data/load/read_columns.hpp"
@@ -266,6 +269,19 @@ TEST_F(ColumnsTable, TenThousandsOfColumnsTakeNoTime) {
   inspected.train = folder_.write("wide.csv", header + "label\n" + record + "1\n" + other + "0\n");
   EXPECT_MENTIONS(propose_columns(inspected.train, inspected), "always has the same value");
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 60);
+}
+
+TEST_F(ColumnsTable, OnlyTablesThatAModelIsUsedOnAreToldThatLabelsMayBeLeftOut) {
+  ReadingRules rules;
+  rules.columns_file = std::make_shared<const ColumnsFile>("age number\nold label\n", "c.txt");
+  const auto said = [&](const std::vector<std::string>& names) {
+    return message_of<ConfigError>([&] { TableSchema(names, rules); });
+  };
+  const std::string lacks = "columns of c.txt that the table has not: 'old' (line 2)";
+  EXPECT_EQ(said({"age"}), lacks);
+  rules.more_columns = true;
+  EXPECT_EQ(said({"age"}), lacks + " (records to predict need no labels: --set data.label=none)");
+  EXPECT_EQ(said({"old"}), "columns of c.txt that the table has not: 'age' (line 1)");
 }
 
 TEST_F(ColumnsTable, OfManyNamesThatDoNotMeetSomeAreTold) {
