@@ -172,7 +172,7 @@ TEST(CommandLine, AllProblemsAreReportedAtOnce) {
   for (const char* part :
        {"unknown option --bogus of dpmpi account", "--delta x is not allowed; it must be a finite number",
         "--adjacency both is not allowed; it must be one of: add_remove, replace_one",
-        "--config is an option of dpmpi train, tune, check, suggest, plan, audit, not of account"})
+        "--config is an option of dpmpi train, tune, site, round, check, suggest, plan, audit, not of account"})
     EXPECT_TRUE(contains(said, part)) << part << "\n" << said;
   EXPECT_EQ(refusal({"plan", "--config", "a", "--config", "b"}), "--config is given twice");
   EXPECT_EQ(refusal({"evaluate", "run", "--data", "a", "--data", "b"}), "--data is given twice");

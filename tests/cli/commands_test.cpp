@@ -104,7 +104,7 @@ TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
       {"help dpsgd", "did you mean dp-sgd?"},
       {"help audits", "did you mean audit?"},
       {"resume /nonexistent " + config(),
-       "--config is an option of dpmpi train, tune, check, suggest, plan, audit, not of resume"},
+       "--config is an option of dpmpi train, tune, site, round, check, suggest, plan, audit, not of resume"},
       {"report /nonexistent " + config(), "--config is an option of dpmpi train"},
       {"list --set run.seed=3", "--set is an option of dpmpi train"},
       {"account x --delta 1e-5x", "--delta 1e-5x is not allowed; it must be a finite number"},
