@@ -9,7 +9,6 @@
 #include "core/errors.hpp"
 #include "data/formats/hdf5_columns.hpp"
 #include "data/formats/hdf5_rows.hpp"
-#include "data/inspect/proposed_line.hpp"
 
 namespace dpmpi {
 namespace {
@@ -28,7 +27,8 @@ void refuse_settings_of_texts(const ReadingRules& rules) {
 }
 
 /// No order of datasets says which the label is, as that of a text's columns may.
-std::optional<std::size_t> place_of_label(const std::vector<std::string>& names, const ReadingRules& rules) {
+std::optional<std::size_t> place_of_label_dataset(const std::vector<std::string>& names,
+                                                  const ReadingRules& rules) {
   if (rules.label == no_label) return {};
   if (rules.label != "auto") return place_of_column(names, rules.label, "data.label");
   std::vector<std::size_t> found;
@@ -39,13 +39,6 @@ std::optional<std::size_t> place_of_label(const std::vector<std::string>& names,
       fmt::format("--set data.label=NAME must say which column the label is (none: there is none): {} is called "
                   "label, target, class or y. The columns are {}",
                   found.empty() ? "none" : "more than one", fmt::join(names, ", ")));
-}
-
-std::optional<std::size_t> place_of_person(const std::vector<std::string>& names, const ReadingRules& rules) {
-  if (!rules.person.empty()) return place_of_column(names, rules.person, "data.person");
-  const auto found = std::ranges::find_if(names, names_a_person);
-  if (found == names.end()) return {};
-  return static_cast<std::size_t>(found - names.begin());
 }
 
 /// The columns of a file, those that cannot be read left out.
@@ -126,7 +119,7 @@ InspectedTable read_hdf5_table(const std::vector<std::string>& paths, const Read
     if (table.names.empty()) {
       table.names = columns.names;
       table.remarks = ReadColumns::remarks(all, columns);
-      table.label = place_of_label(table.names, rules);
+      table.label = place_of_label_dataset(table.names, rules);
       table.person = place_of_person(table.names, rules);
       for (std::size_t c = 0; c < table.names.size(); ++c) table.columns.emplace_back(c == table.label);
     }

@@ -29,14 +29,6 @@ std::optional<std::size_t> place_of_label(const std::vector<std::string>& names,
   return names.size() - (last_is_person ? 2 : 1);
 }
 
-/// The same of the column that says whose a record is, if there is one.
-std::optional<std::size_t> place_of_person(const std::vector<std::string>& names, const ReadingRules& rules) {
-  if (!rules.person.empty()) return place_of_column(names, rules.person, "data.person");
-  const auto found = std::ranges::find_if(names, names_a_person);
-  if (found == names.end()) return {};
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 /// Names that no columns file could have.
 void check_names(const InspectedTable& table, const Head& head) {
   std::vector<std::string> problems;
@@ -124,6 +116,13 @@ InspectedTable look_at(const Head& head, const ReadingRules& rules, char delimit
 }
 
 }  // namespace
+
+std::optional<std::size_t> place_of_person(const std::vector<std::string>& names, const ReadingRules& rules) {
+  if (!rules.person.empty()) return place_of_column(names, rules.person, "data.person");
+  const auto found = std::ranges::find_if(names, names_a_person);
+  if (found == names.end()) return {};
+  return static_cast<std::size_t>(found - names.begin());
+}
 
 InspectedTable read_table(const std::string& name, const std::vector<std::string>& paths, ReadingRules rules,
                           char delimiter) {

@@ -21,6 +21,10 @@ struct InspectedTable {
   std::string remarks = {};                  ///< comment lines on what of the file is no column
 };
 
+/// The place of the column that data.person names, else of one that is called like whose a record is, if there is
+/// one. Throws ConfigError.
+std::optional<std::size_t> place_of_person(const std::vector<std::string>& names, const ReadingRules& rules);
+
 /// All of a table whose fields `delimiter` separates, and that the files `paths` are together, called `name`.
 /// Throws DataError, ConfigError. Local.
 InspectedTable read_table(const std::string& name, const std::vector<std::string>& paths, ReadingRules rules,
