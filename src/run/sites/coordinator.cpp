@@ -12,7 +12,6 @@
 #include "core/errors.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
-#include "core/files/untrusted_json.hpp"
 #include "core/secrecy.hpp"
 #include "data/load/load.hpp"
 #include "privacy/curator/commitment.hpp"
@@ -20,6 +19,7 @@
 #include "run/directory/directory.hpp"
 #include "run/directory/files.hpp"
 #include "run/sites/exchanged.hpp"
+#include "run/sites/line_log.hpp"
 #include "run/sites/secret_file.hpp"
 #include "run/sites/sites.hpp"
 #include "run/train/read_inputs.hpp"
@@ -180,14 +180,9 @@ std::string tags_of_all(const Desk& desk, const RoundFile& round, const std::vec
   return tags;
 }
 
-/// The last line of rounds.jsonl; null if there is none.
-nlohmann::json last_combined(const Desk& desk) {
-  if (!fs::exists(desk.combined())) return {};
-  std::string text = read_file(desk.combined(), file_limit::lines);
-  while (!text.empty() && text.back() != '\n') text.pop_back();  // a line that a kill cut off opened nothing
-  if (text.empty()) return {};
-  text.pop_back();
-  return parse_untrusted_json(text.substr(text.rfind('\n') + 1), desk.combined());
+/// Whether the sum of a round was read.
+bool was_combined(const LineLog& rounds, const RoundFile& round) {
+  return !rounds.lines().empty() && rounds.lines().back().value("round", std::uint64_t{0}) >= round.round;
 }
 
 /// Writes down what the sum of a round is made of before it is read: another sum with the same noise would give the
@@ -199,16 +194,13 @@ void note_parts(const Desk& desk, const RoundFile& round, const std::vector<Part
     line["parts"].push_back(
         sha256({reinterpret_cast<const char*>(part.part.data()), part.part.size() * sizeof part.part[0]}));
   }
-  const nlohmann::json last = last_combined(desk), now = nlohmann::json::parse(line.dump());
-  if (last == now) return;
-  if (!last.is_null() && last.value("round", std::uint64_t{0}) >= round.round)
+  LineLog rounds(desk.combined());
+  if (!was_combined(rounds, round)) return rounds.append(line, 0644);
+  if (rounds.lines().back() != nlohmann::json::parse(line.dump()))
     throw PrivacyError(fmt::format(
         "round {} was combined before, from other parts: the same noise on another sum would give the difference away. "
         "Give the parts that {} names",
         round.round, desk.combined()));
-  LineFile lines(desk.combined(), fs::exists(desk.combined()) ? fs::file_size(desk.combined()) : 0);
-  lines.append(line.dump());
-  lines.sync();
 }
 
 /// What the parts come to.
@@ -381,8 +373,7 @@ void repeat_round(const std::string& directory, const std::vector<std::int64_t>&
   const RunLock lock(desk.folder());
   const SecretKey coordinator = read_secret(desk.key());
   RoundFile round = RoundFile::read(desk.round());
-  if (const auto last = last_combined(desk);
-      !last.is_null() && last.value("round", std::uint64_t{0}) >= round.round)
+  if (was_combined(LineLog(desk.combined()), round))
     throw PrivacyError(fmt::format(
         "round {} was combined: a second sum would differ from the first by what left-out sites have. Combine the same "
         "parts again, and go on with the next round",

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "privacy/curator/commitment.hpp"
 #include "run/directory/files.hpp"
 #include "run/sites/exchanged.hpp"
+#include "run/sites/line_log.hpp"
 #include "run/sites/masks.hpp"
 #include "run/sites/secret_file.hpp"
 #include "run/sites/sites.hpp"
@@ -29,21 +29,13 @@ namespace {
 /// What a site has handed over, a line each: the memory that keeps it from handing over two sums behind one mask.
 class Handed {
  public:
-  explicit Handed(std::string path) : path_(std::move(path)) {
-    if (!std::filesystem::exists(path_)) return;
-    const std::string text = read_file(path_, file_limit::lines);
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
-      lines_.push_back(parse_untrusted_json(std::string_view(text).substr(at, end - at),
-                                            fmt::format("{}:{}", path_, lines_.size() + 1)));
-      at = end + 1;
-    }
-  }
+  explicit Handed(const std::string& path) : log_(path) {}
   bool knows_run(const RoundFile& round) const {
-    return std::ranges::any_of(lines_, [&](const auto& line) { return text_member(line, "run") == round.run(); });
+    return std::ranges::any_of(log_.lines(),
+                               [&](const auto& line) { return text_member(line, "run") == round.run(); });
   }
   void refuse_earlier(const RoundFile& round) const {
-    for (const auto& line : lines_)
+    for (const auto& line : log_.lines())
       if (text_member(line, "run") == round.run() && line.value("round", std::uint64_t{0}) > round.round)
         throw PrivacyError(fmt::format(
             "round {} is over: this site has handed over its part of round {} of this run. An old file of "
@@ -53,7 +45,7 @@ class Handed {
   /// Before the part is written. Throws PrivacyError if another one was handed over for the same file.
   void note(const RoundFile& round, const std::string& part) {
     const std::string file = round.digest(), digest = sha256(part);
-    for (const auto& line : lines_) {
+    for (const auto& line : log_.lines()) {
       if (text_member(line, "file") != file) continue;
       if (text_member(line, "part") == digest) return;
       throw PrivacyError(fmt::format(
@@ -62,16 +54,11 @@ class Handed {
           "the round (dpmpi round repeat)",
           round.round));
     }
-    LineFile lines(path_, std::filesystem::exists(path_) ? std::filesystem::file_size(path_) : 0, 0600);
-    lines.append(
-        nlohmann::ordered_json{{"run", round.run()}, {"round", round.round}, {"file", file}, {"part", digest}}
-            .dump());
-    lines.sync();
+    log_.append({{"run", round.run()}, {"round", round.round}, {"file", file}, {"part", digest}}, 0600);
   }
 
  private:
-  std::string path_;
-  std::vector<nlohmann::json> lines_;
+  LineLog log_;
 };
 
 /// Keeps what the job's ranks have summed, behind masks.

@@ -14,6 +14,7 @@
 //   exchanged         the files between them
 //   masks             what hides a site's part from the coordinator
 //   secret_file       the keys of both
+//   line_log          what each of them has done
 
 #include <cstdint>
 #include <string>

@@ -287,6 +287,21 @@ TEST_F(Sites, ASiteHandsOverOnePartForAFileAndNoneForARoundThatIsOver) {
 }
 
 // The coordinator may send anything: a state of other lengths would be read beyond its end.
+// Both wrote it before anything was done that it would have told of.
+TEST_F(Sites, ALineThatAKillHasCutOffCountsForNothing) {
+  open();
+  combine(steps());
+  const std::vector<std::string> parts = steps();
+  const std::string rounds = path("run") + "/sites/rounds.jsonl", handed = key("run", 1) + ".rounds";
+  for (const std::string& file : {rounds, handed}) std::ofstream(file, std::ios::app) << R"({"round":9,"ro)";
+  step(1);
+  combine(parts);
+  steps();
+  EXPECT_FALSE(contains(dpmpi::read_file(rounds) + dpmpi::read_file(handed), R"("round":9)"));
+  EXPECT_TRUE(contains(dpmpi::read_file(rounds), R"("round":2)"));
+  EXPECT_TRUE(contains(dpmpi::read_file(handed), R"("round":3)"));
+}
+
 TEST_F(Sites, AStateOfOtherLengthsIsRefused) {
   open();
   const SecretKey coordinator = read_secret(path("run") + "/sites/key");
