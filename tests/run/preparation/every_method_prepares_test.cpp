@@ -24,7 +24,7 @@ class EveryMethodPrepares : public RunFolder, public ::testing::WithParamInterfa
   void SetUp() override {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
-    write_prepared_data(folder_);
+    write_prepared_data(folder_, folder_ + "/");
     config_ = folder_ + "/prepared.ini";
   }
   /// A run directory that verify finds nothing wrong with, and that has both parts in one promise.

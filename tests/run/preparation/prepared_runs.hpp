@@ -19,8 +19,9 @@ struct PreparedRun {
 };
 inline void PrintTo(const PreparedRun& run, std::ostream* out) { *out << run.method; }
 
-/// prepared.ini for prepared.csv, of which nobody says how large its numbers are.
-inline void write_prepared_data(const std::string& folder) {
+/// prepared.ini for prepared.csv, of which nobody says how large its numbers are. `place`: what stands before the
+/// names of its files: nothing, or the folder, where runs are gone on with from elsewhere.
+inline void write_prepared_data(const std::string& folder, const std::string& place = "") {
   std::ofstream table(folder + "/prepared.csv");
   table << "size,const,gap,kind,y\n";
   for (int i = 0; i < 611; ++i) {
@@ -31,10 +32,10 @@ inline void write_prepared_data(const std::string& folder) {
   std::ofstream(folder + "/columns.txt")
       << "size number\nconst number\ngap number\nkind category words=a,b\ny label\n";
   std::ofstream(folder + "/prepared.ini") << fmt::format(
-      "[data]\nblocks = 5\ntrain = {0}/prepared.csv\ncolumns = {0}/columns.txt\nprepare = private\n"
+      "[data]\nblocks = 5\ntrain = {0}prepared.csv\ncolumns = {0}columns.txt\nprepare = private\n"
       "[run]\ncheckpoint_every = 2\n[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\nseed = 3\n"
       "[report]\nprogress = none\n",
-      folder);
+      place);
 }
 
 /// All that may be prepared: every method but those for records that are no rows of such a table, and the ways of
