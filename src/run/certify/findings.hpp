@@ -44,6 +44,9 @@ struct VerifiedItems {
   }
 };
 
+/// Of results whose metrics and intervals follow from the counts by other rules than today's.
+inline constexpr const char* of_earlier_rules = "by the rules of an earlier version, which are not known here";
+
 /// A member that only the run itself can say: it has to be there.
 inline void take(nlohmann::json& expected, const nlohmann::json& stated, const std::string& name) {
   expected[name] = stated.value(name, nlohmann::json());

@@ -192,19 +192,28 @@ class Verification {
     }
     run_.derived = &own_;
   }
-  // Bounds become smaller from version to version, and the larger ones are as valid. Where these do not give the
-  // plan either, it is compared with today's.
+  // Bounds become smaller from version to version, and the larger ones are as valid; evaluations had other bins.
+  // Where none of these gives the plan, it is compared with today's.
   void plan_as_earlier_versions() {
     DerivedRun today = std::exchange(own_, {});
-    earlier_.emplace();
-    try {
-      plan_again();
-      if (own_.plan_json == run_.plan.value) return;
-    } catch (const std::exception&) {  // has no such plan
+    if (run_.plan.value.contains("evaluation")) {
+      earlier_bins_.emplace();
+      if (plans_the_same()) return;
     }
+    earlier_.emplace();
+    if (plans_the_same()) return;
     earlier_.reset();
+    earlier_bins_.reset();
     own_ = std::move(today);
     run_.derived = &own_;
+  }
+  bool plans_the_same() {
+    try {
+      plan_again();
+      return own_.plan_json == run_.plan.value;
+    } catch (const std::exception&) {  // has no such plan
+      return false;
+    }
   }
   // What a file really fills: a hole in it is no parameter.
   static std::uint64_t bytes_on_disk(const std::string& file) {
@@ -340,6 +349,7 @@ class Verification {
   std::optional<Checkpoint> checkpoint_;
   DerivedRun own_;
   std::optional<EarlierAccounting> earlier_;  // whose bounds the plan has, and all that follows
+  std::optional<EarlierBins> earlier_bins_;
 };
 
 void check_folder(const std::string& run) {

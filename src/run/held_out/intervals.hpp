@@ -32,7 +32,7 @@ struct NoisySum {
   double value = 0;
   std::size_t terms = 0;
   explicit NoisySum(Counts counts) : value(total(counts)), terms(counts.size()) {}
-  NoisySum(double value, std::size_t terms) : value(value), terms(terms) {}
+  NoisySum(double sum, std::size_t counts) : value(sum), terms(counts) {}
   NoisySum operator+(const NoisySum& other) const { return {value + other.value, terms + other.terms}; }
   double variance_of_noise(double noise_std) const { return noise_std * noise_std * static_cast<double>(terms); }
 };

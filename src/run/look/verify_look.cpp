@@ -55,6 +55,7 @@ class LookAgain {
       ledger_ = read_ledger_text(found_.run, LookTerms::ledger);
       header_ = LooksHeader::read(ledger_.lines.front(), ledger_.place(0));
       take_terms();
+      take_rules();
       plan_ = plan_of_look(terms_, promise_of_look(terms_));
       ledger();
       results();
@@ -102,6 +103,12 @@ class LookAgain {
     if (header_.budget > 0) terms_.budget = header_.budget;
   }
 
+  // Bins and intervals of earlier versions.
+  void take_rules() {
+    found_.place = EvaluationPlan::results;
+    if (!read_document(found_.run, found_.place).value.contains("rules")) earlier_.emplace();
+  }
+
   // The last lines are those of the plan, and those before are of looks before.
   void ledger() {
     found_.place = LookTerms::ledger;
@@ -137,9 +144,10 @@ class LookAgain {
   void results() {
     found_.place = EvaluationPlan::results;
     const Document stated = read_document(found_.run, found_.place);
+    evidence_.results = sha256(stated.text);
+    if (earlier_) return found_.unchecked(found_.place, "all members", of_earlier_rules);
     same(found_.place, stated.value, results_again(stated.value, plan_).file, "what the counts there give");
     refuse_other_writing(found_.place, stated);
-    evidence_.results = sha256(stated.text);
     found_.good(found_.place, "metrics, intervals and noise made again from its counts");
     found_.unchecked(found_.place, "counts, loss", "noisy sums over the records: the word of who looked");
   }
@@ -158,6 +166,7 @@ class LookAgain {
   }
 
   VerifiedItems found_;
+  std::optional<EarlierBins> earlier_;
   Document document_;
   LedgerText ledger_;
   LooksHeader header_;

@@ -98,8 +98,23 @@ std::vector<QuerySpec> CountedScores::queries(double z) const {
   return all;
 }
 
+namespace {
+
+thread_local int earlier_bins = 0;
+
+}  // namespace
+
+EarlierBins::EarlierBins() { ++earlier_bins; }
+EarlierBins::~EarlierBins() { --earlier_bins; }
+bool EarlierBins::on() { return earlier_bins > 0; }
+
 void CountedScores::choose_bins(std::uint64_t units, double noise_std) {
   const auto n = static_cast<double>(units);
+  if (EarlierBins::on()) {
+    bins = static_cast<std::size_t>(std::clamp(n / std::max(20.0, 40 * noise_std), 8.0, 16.0));
+    halvings = 0;
+    return;
+  }
   const auto filled = [&](double deviations, double most) {
     return std::min(most, n / std::max(20.0, deviations * noise_std));
   };

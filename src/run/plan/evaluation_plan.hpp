@@ -48,6 +48,18 @@ struct CountedScores {
   static double edge(std::size_t cell);
 };
 
+/// While one lives, plans of this thread have the bins of versions before 2026-11-29, for the files that they
+/// wrote.
+class EarlierBins {
+ public:
+  EarlierBins();
+  ~EarlierBins();
+  EarlierBins(const EarlierBins&) = delete;
+  EarlierBins& operator=(const EarlierBins&) = delete;
+
+  static bool on();
+};
+
 struct EvaluationPlan {
   static constexpr const char* ledger = "evaluation_ledger.jsonl";
   static constexpr const char* results = "evaluation.json";
