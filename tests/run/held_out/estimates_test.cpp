@@ -17,17 +17,14 @@
 namespace dpmpi::test::held_out_estimates_test {
 namespace {
 
-constexpr double z_of_half =
-    7.032; // epsilon 0.5 at delta 1e-5 (Balle and Wang 2018)
+constexpr double z_of_half = 7.032;  // epsilon 0.5 at delta 1e-5 (Balle and Wang 2018)
 
 TEST(HeldOutEstimates, AreThoseOfTheRecordsWithoutNoise) {
   std::mt19937_64 bits(1);
-  for (const Law &law : {Law{}, Law{.positives = 0.1, .apart = 2.5},
-                         Law{.scale = 0.2}, Law{.scale = 8}}) {
+  for (const Law& law : {Law{}, Law{.positives = 0.1, .apart = 2.5}, Law{.scale = 0.2}, Law{.scale = 8}}) {
     const auto found = by_name(released(law, 400000, 0, bits));
     EXPECT_NEAR(*found.at("auc").value, law.auc(), 0.003);
-    EXPECT_NEAR(*found.at("average_precision").value, law.average_precision(),
-                0.006);
+    EXPECT_NEAR(*found.at("average_precision").value, law.average_precision(), 0.006);
     EXPECT_NEAR(*found.at("accuracy").value, law.accuracy(), 0.003);
     EXPECT_NEAR(*found.at("recall").value, law.recall(), 0.008);
     EXPECT_NEAR(*found.at("specificity").value, law.specificity(), 0.004);
@@ -46,29 +43,21 @@ CountedScores shape_of(std::size_t bins, std::size_t halvings) {
 TEST(HeldOutEstimates, BinsKeepTheAreaUnderTheCurve) {
   std::mt19937_64 bits(2);
   for (const std::size_t bins : {8, 15})
-    for (const Law &law :
-         {Law{}, Law{.apart = 3}, Law{.positives = 0.05, .apart = 2}}) {
+    for (const Law& law : {Law{}, Law{.apart = 3}, Law{.positives = 0.05, .apart = 2}}) {
       double bias = 0;
       for (int run = 0; run < 20; ++run)
-        bias += *by_name(released(law, 50000, 0, bits, shape_of(bins, 0)))
-                     .at("auc")
-                     .value -
-                law.auc();
-      EXPECT_NEAR(bias / 20, 0, bins == 8 ? 0.005 : 0.002)
-          << bins << " " << law.apart;
+        bias += *by_name(released(law, 50000, 0, bits, shape_of(bins, 0))).at("auc").value - law.auc();
+      EXPECT_NEAR(bias / 20, 0, bins == 8 ? 0.005 : 0.002) << bins << " " << law.apart;
     }
 }
 
 // The precision at the highest scores is told by bins of few records there.
 TEST(HeldOutEstimates, HalvedBinsKeepTheAreaUnderPrecisionAndRecall) {
   std::mt19937_64 bits(12);
-  for (const Law &law :
-       {Law{}, Law{.apart = 3}, Law{.positives = 0.1, .apart = 2}}) {
+  for (const Law& law : {Law{}, Law{.apart = 3}, Law{.positives = 0.1, .apart = 2}}) {
     double bias = 0;
     for (int run = 0; run < 20; ++run)
-      bias += *by_name(released(law, 50000, 0, bits, shape_of(18, 6)))
-                   .at("average_precision")
-                   .value -
+      bias += *by_name(released(law, 50000, 0, bits, shape_of(18, 6))).at("average_precision").value -
               law.average_precision();
     EXPECT_NEAR(bias / 20, 0, 0.004) << law.positives << " " << law.apart;
   }
@@ -76,16 +65,13 @@ TEST(HeldOutEstimates, HalvedBinsKeepTheAreaUnderPrecisionAndRecall) {
 
 // Where the records of +1 are all in one bin of more others, no count tells how
 // many of those are above them.
-TEST(HeldOutEstimates,
-     AreSilentOnPrecisionWhereOneBinHasTheRecordsOfTheRareClass) {
+TEST(HeldOutEstimates, AreSilentOnPrecisionWhereOneBinHasTheRecordsOfTheRareClass) {
   std::mt19937_64 bits(13);
   const Law law{.positives = 0.01, .apart = 3};
   const auto few = by_name(released(law, 50000, 0, bits, shape_of(8, 0)));
   EXPECT_FALSE(few.at("average_precision").value.has_value());
   EXPECT_TRUE(few.at("auc").value.has_value());
-  EXPECT_TRUE(by_name(released(law, 50000, 0, bits, shape_of(14, 6)))
-                  .at("average_precision")
-                  .value.has_value());
+  EXPECT_TRUE(by_name(released(law, 50000, 0, bits, shape_of(14, 6))).at("average_precision").value.has_value());
 }
 
 // Their number follows from public numbers: how many records there are, and the
@@ -98,12 +84,9 @@ TEST(HeldOutEstimates, BinsAreAsManyAsRecordsFill) {
     return std::pair(shape.bins, shape.halvings);
   };
   EXPECT_EQ(chosen(100, 10, true), std::pair(std::size_t{8}, std::size_t{0}));
-  EXPECT_EQ(chosen(10000, 7.6, true),
-            std::pair(std::size_t{16}, std::size_t{2}));
-  EXPECT_EQ(chosen(1000000, 7.6, true),
-            std::pair(std::size_t{32}, std::size_t{6}));
-  EXPECT_EQ(chosen(1000000, 7.6, false),
-            std::pair(std::size_t{16}, std::size_t{0}));
+  EXPECT_EQ(chosen(10000, 7.6, true), std::pair(std::size_t{16}, std::size_t{2}));
+  EXPECT_EQ(chosen(1000000, 7.6, true), std::pair(std::size_t{32}, std::size_t{6}));
+  EXPECT_EQ(chosen(1000000, 7.6, false), std::pair(std::size_t{16}, std::size_t{0}));
   EXPECT_EQ(chosen(1000, 0, true), std::pair(std::size_t{32}, std::size_t{0}));
 }
 
@@ -115,34 +98,24 @@ struct Condition {
 
 /// Everything that is said holds in at least `least` and in at most `most` of
 /// so many runs.
-void expect_coverage(const Condition &c, int runs, unsigned seed, double least,
-                     double most, double most_of_order) {
-  for (const auto &[name, found] :
-       coverage_of(c.law, c.records, c.z, runs, seed)) {
-    const std::string where = name + " of " + std::to_string(c.records) +
-                              " records, z " + std::to_string(c.z) + ", +1 " +
-                              std::to_string(c.law.positives) + ", apart " +
-                              std::to_string(c.law.apart) + ", +- " +
-                              std::to_string(found.reach);
+void expect_coverage(const Condition& c, int runs, unsigned seed, double least, double most, double most_of_order) {
+  for (const auto& [name, found] : coverage_of(c.law, c.records, c.z, runs, seed)) {
+    const std::string where = name + " of " + std::to_string(c.records) + " records, z " + std::to_string(c.z) +
+                              ", +1 " + std::to_string(c.law.positives) + ", apart " + std::to_string(c.law.apart) +
+                              ", +- " + std::to_string(found.reach);
     EXPECT_EQ(found.unsound, 0) << where;
-    EXPECT_GE(found.given, name == "average_precision" ? 0.9 * runs : runs)
-        << where;
+    EXPECT_GE(found.given, name == "average_precision" ? 0.9 * runs : runs) << where;
     EXPECT_GE(found.covered(), least) << where;
     // Intervals of what bins do not tell all of have room for the rest.
-    EXPECT_LE(found.covered(), name == "auc" || name == "average_precision"
-                                   ? most_of_order
-                                   : most)
-        << where;
+    EXPECT_LE(found.covered(), name == "auc" || name == "average_precision" ? most_of_order : most) << where;
   }
 }
 
 // The deviation of what 1,000 runs find is 0.7 %.
 TEST(HeldOutEstimates, IntervalsHoldAsOftenAsTheySay) {
   unsigned seed = 10;
-  for (const Law &law : {Law{}, Law{.positives = 0.2, .apart = 2},
-                         Law{.apart = 2.5, .scale = 2.5}})
-    for (const double z : {0.0, z_of_half})
-      expect_coverage({law, 3000, z}, 1000, seed++, 0.927, 0.973, 0.997);
+  for (const Law& law : {Law{}, Law{.positives = 0.2, .apart = 2}, Law{.apart = 2.5, .scale = 2.5}})
+    for (const double z : {0.0, z_of_half}) expect_coverage({law, 3000, z}, 1000, seed++, 0.927, 0.973, 0.997);
 }
 
 // With 8,000 runs the deviation is 0.25 %: one in twenty fails, and no more
@@ -151,10 +124,8 @@ TEST(HeldOutEstimates, SlowIntervalsHoldAsOftenAsTheySay) {
   unsigned seed = 1000;
   for (const double z : {1.1, 3.73, z_of_half}) {
     expect_coverage({Law{}, 10000, z}, 8000, seed++, 0.94, 0.965, 0.98);
-    expect_coverage(
-        {Law{.positives = 0.2, .apart = 2, .scale = 2, .shift = -1.4}, 10000,
-         z},
-        8000, seed++, 0.94, 0.965, 0.994);
+    expect_coverage({Law{.positives = 0.2, .apart = 2, .scale = 2, .shift = -1.4}, 10000, z}, 8000, seed++, 0.94,
+                    0.965, 0.994);
   }
 }
 
@@ -167,21 +138,16 @@ TEST(HeldOutEstimates, OfRareClassesHoldOrAreNull) {
   for (const double positives : {0.5, 0.2, 0.05, 0.01})
     for (const std::size_t n : {400, 1000, 10000})
       for (const double z : {0.0, 1.1, z_of_half}) {
-        if (n == 10000 && z == 1.1)
-          continue;
-        const Law law{.positives = positives,
-                      .apart = 2,
-                      .scale = 2,
-                      .shift = std::log(positives / (1 - positives))};
+        if (n == 10000 && z == 1.1) continue;
+        const Law law{
+            .positives = positives, .apart = 2, .scale = 2, .shift = std::log(positives / (1 - positives))};
         const int runs = n > 1000 ? 200 : 400;
         const double rate = n <= 1000 && positives == 0.01 ? 0.1 : 0.05;
-        const double allowed =
-            rate * runs + 4.5 * std::sqrt(rate * (1 - rate) * runs);
-        for (const auto &[name, c] : coverage_of(law, n, z, runs, seed++)) {
+        const double allowed = rate * runs + 4.5 * std::sqrt(rate * (1 - rate) * runs);
+        for (const auto& [name, c] : coverage_of(law, n, z, runs, seed++)) {
           EXPECT_EQ(c.unsound, 0) << name;
           EXPECT_LE(c.given - c.held, allowed)
-              << name << " of " << n << " records, " << positives << ", z " << z
-              << ", given " << c.given;
+              << name << " of " << n << " records, " << positives << ", z " << z << ", given " << c.given;
         }
       }
 }
@@ -190,8 +156,7 @@ TEST(HeldOutEstimates, OfRareClassesHoldOrAreNull) {
 TEST(HeldOutEstimates, OfScoresFarFromTheThresholdHaveNoArea) {
   std::mt19937_64 bits(7);
   for (const double z : {0.0, z_of_half}) {
-    const auto found =
-        by_name(released(Law{.scale = 0.1, .shift = 20}, 10000, z, bits));
+    const auto found = by_name(released(Law{.scale = 0.1, .shift = 20}, 10000, z, bits));
     EXPECT_FALSE(found.at("auc").value.has_value());
     EXPECT_FALSE(found.at("average_precision").value.has_value());
   }
@@ -201,12 +166,9 @@ TEST(HeldOutEstimates, OfScoresFarFromTheThresholdHaveNoArea) {
 NoisyCounts rising_shares() {
   NoisyCounts counts;
   counts.shape.bins = 8;
-  for (std::size_t i = 0; i < 8; ++i)
-    counts.begins.push_back(CountedScores::cells_of_sign + 8 * i - 32);
-  for (int i = 0; i < 8; ++i)
-    counts.counts.push_back(10000 * (8 - i));
-  for (int i = 0; i < 8; ++i)
-    counts.counts.push_back(10000 * (1 + i));
+  for (std::size_t i = 0; i < 8; ++i) counts.begins.push_back(CountedScores::cells_of_sign + 8 * i - 32);
+  for (int i = 0; i < 8; ++i) counts.counts.push_back(10000 * (8 - i));
+  for (int i = 0; i < 8; ++i) counts.counts.push_back(10000 * (1 + i));
   return counts;
 }
 
@@ -223,8 +185,7 @@ TEST(HeldOutEstimates, OfFewDifferentScoresHoldTheArea) {
   EXPECT_LT(auc.high - auc.low, 0.02);
 }
 
-TEST(HeldOutEstimates,
-     TenThousandRecordsTellTheAreaToAHundredthAtEpsilonOneHalf) {
+TEST(HeldOutEstimates, TenThousandRecordsTellTheAreaToAHundredthAtEpsilonOneHalf) {
   const auto all = coverage_of(Law{}, 10000, z_of_half, 100, 3);
   EXPECT_LT(all.at("auc").reach, 0.0105);
   EXPECT_LT(all.at("average_precision").reach, 0.021);
@@ -242,15 +203,14 @@ TEST(HeldOutEstimates, SayNothingWhereTheNoiseLeavesNothing) {
 
 NoisyCounts of_classes(std::size_t classes) {
   NoisyCounts counts;
-  counts.shape.signs = false, counts.shape.classes = classes,
-  counts.shape.bins = 4;
+  counts.shape.signs = false, counts.shape.classes = classes, counts.shape.bins = 4;
   counts.begins = {0, 50, 100, 150};
   return counts;
 }
 
 TEST(HeldOutEstimates, OfClassesComeFromTheConfusionMatrix) {
   NoisyCounts counts = of_classes(3);
-  counts.counts = {10, 10, 5, 5, 20, 30, 50, 70}; // wrong, right
+  counts.counts = {10, 10, 5, 5, 20, 30, 50, 70};  // wrong, right
   counts.classes = {80, 10, 10, 0, 50, 0, 5, 5, 40};
   counts.loss = 100;
   const auto found = by_name(counts);
@@ -268,30 +228,25 @@ TEST(HeldOutEstimates, OfClassesComeFromTheConfusionMatrix) {
 TEST(HeldOutEstimates, OfClassesHoldAsOftenAsTheySay) {
   unsigned seed = 300;
   constexpr int runs = 1000;
-  for (const LawOfClasses &law :
-       {LawOfClasses{{0.4, 0.3, 0.3}}, LawOfClasses{{0.8, 0.15, 0.05}, 3},
-        LawOfClasses{std::vector<double>(10, 0.1), 3}}) {
+  for (const LawOfClasses& law : {LawOfClasses{{0.4, 0.3, 0.3}}, LawOfClasses{{0.8, 0.15, 0.05}, 3},
+                                  LawOfClasses{std::vector<double>(10, 0.1), 3}}) {
     const double recall = law.recall(), loss = law.log_loss();
     for (const double z : {0.0, z_of_half}) {
       std::mt19937_64 bits(seed++);
       std::map<std::string, Coverage> all;
       for (int run = 0; run < runs; ++run)
-        for (const auto &[name, e] : by_name(released(law, 3000, z, bits))) {
-          if (!e.value)
-            continue;
+        for (const auto& [name, e] : by_name(released(law, 3000, z, bits))) {
+          if (!e.value) continue;
           const double truth = name == "log_loss" ? loss : recall;
-          Coverage &c = all[name];
-          ++c.given, c.held += e.low <= truth && truth <= e.high,
-              c.reach += 0.5 * (e.high - e.low) / runs;
+          Coverage& c = all[name];
+          ++c.given, c.held += e.low <= truth && truth <= e.high, c.reach += 0.5 * (e.high - e.low) / runs;
         }
       EXPECT_EQ(all.at("accuracy").given, runs);
       EXPECT_EQ(all.at("log_loss").given, runs);
-      for (const auto &[name, c] : all) {
-        const std::string where =
-            name + " of " + std::to_string(law.shares.size()) + " classes, z " +
-            std::to_string(z) + ", given " + std::to_string(c.given) +
-            ", held " + std::to_string(c.held) + ", +- " +
-            std::to_string(c.reach);
+      for (const auto& [name, c] : all) {
+        const std::string where = name + " of " + std::to_string(law.shares.size()) + " classes, z " +
+                                  std::to_string(z) + ", given " + std::to_string(c.given) + ", held " +
+                                  std::to_string(c.held) + ", +- " + std::to_string(c.reach);
         EXPECT_LE(c.given - c.held, 0.081 * runs) << where;
         EXPECT_TRUE(c.given < runs || c.covered() <= (name == "log_loss" ? 0.99 : 0.981)) << where;
       }
@@ -301,25 +256,21 @@ TEST(HeldOutEstimates, OfClassesHoldAsOftenAsTheySay) {
 
 TEST(ScoreGrid, CellsAreInOrderAndHaveTheScoresBetweenTheirEdges) {
   const std::size_t cells = 2 * CountedScores::cells_of_sign;
-  for (std::size_t c = 1; c < cells; ++c)
-    EXPECT_LT(CountedScores::edge(c - 1), CountedScores::edge(c));
+  for (std::size_t c = 1; c < cells; ++c) EXPECT_LT(CountedScores::edge(c - 1), CountedScores::edge(c));
   EXPECT_EQ(CountedScores::edge(CountedScores::cells_of_sign), 0);
   std::mt19937_64 bits(5);
   std::normal_distribution<double> normal(0, 6);
   for (int i = 0; i < 20000; ++i) {
-    const double score =
-        i % 2 ? std::exp(normal(bits)) : -std::exp(normal(bits));
+    const double score = i % 2 ? std::exp(normal(bits)) : -std::exp(normal(bits));
     const std::size_t cell = CountedScores::cell(score);
     ASSERT_LT(cell, cells);
     EXPECT_LE(CountedScores::edge(cell), score);
     EXPECT_TRUE(cell + 1 == cells || CountedScores::edge(cell + 1) >= score);
     EXPECT_EQ(cell >= CountedScores::cells_of_sign, score > 0);
   }
-  EXPECT_LT(CountedScores::cell(0), CountedScores::cells_of_sign)
-      << "0 is not above the threshold";
+  EXPECT_LT(CountedScores::cell(0), CountedScores::cells_of_sign) << "0 is not above the threshold";
   EXPECT_LT(CountedScores::cell(std::nan("")), CountedScores::cells_of_sign);
-  EXPECT_EQ(CountedScores::cell(std::numeric_limits<double>::infinity()),
-            cells - 1);
+  EXPECT_EQ(CountedScores::cell(std::numeric_limits<double>::infinity()), cells - 1);
   EXPECT_EQ(CountedScores::cell(-std::numeric_limits<double>::infinity()), 0U);
 }
 
@@ -331,22 +282,17 @@ TEST(ScoreGrid, AnyCountsGiveBins) {
   const std::size_t cells = 2 * CountedScores::cells_of_sign;
   for (int i = 0; i < 2000; ++i) {
     std::vector<double> counts(cells);
-    for (double &count : counts)
-      count = normal(bits) * (i % 3) - (i % 5);
-    if (i % 7 == 0)
-      counts[static_cast<std::size_t>(i) % cells] += 1e6;
-    for (CountedScores shape :
-         {shape_of(4, 0), shape_of(16, 0), shape_of(14, 6), shape_of(38, 6)})
+    for (double& count : counts) count = normal(bits) * (i % 3) - (i % 5);
+    if (i % 7 == 0) counts[static_cast<std::size_t>(i) % cells] += 1e6;
+    for (CountedScores shape : {shape_of(4, 0), shape_of(16, 0), shape_of(14, 6), shape_of(38, 6)})
       for (const bool signs : {false, true}) {
         shape.signs = signs;
         const auto begins = even_bins(counts, shape);
         ASSERT_EQ(begins.size(), shape.bins);
         EXPECT_EQ(begins[0], 0U);
-        for (std::size_t b = 1; b < shape.bins; ++b)
-          ASSERT_LT(begins[b - 1], begins[b]);
+        for (std::size_t b = 1; b < shape.bins; ++b) ASSERT_LT(begins[b - 1], begins[b]);
         ASSERT_LT(begins.back(), cells);
-        EXPECT_TRUE(!signs || std::ranges::count(
-                                  begins, CountedScores::cells_of_sign) == 1);
+        EXPECT_TRUE(!signs || std::ranges::count(begins, CountedScores::cells_of_sign) == 1);
       }
   }
 }
@@ -360,5 +306,5 @@ TEST(ScoreGrid, TheHighestBinIsHalved) {
   EXPECT_EQ(begins, (std::vector<std::size_t>{0, 16, 32, 48, 56, 60}));
 }
 
-} // namespace
-} // namespace dpmpi::test::held_out_estimates_test
+}  // namespace
+}  // namespace dpmpi::test::held_out_estimates_test
