@@ -134,6 +134,11 @@ std::size_t InputFile::read_parts(std::uint64_t offset, std::span<char> out) {
   return done;
 }
 
+std::shared_ptr<const MappedFile> InputFile::mapped() const {
+  verify(descriptor_ >= 0 && !gzip_, "a plain file is mapped");
+  return std::make_shared<MappedFile>(descriptor_, path_);
+}
+
 std::size_t InputFile::read(std::uint64_t offset, std::span<char> out) {
   if (!parts_.empty()) return read_parts(offset, out);
   if (content_) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "data/records/mapped_file.hpp"
+
 namespace dpmpi {
 
 class GzipReader;
@@ -62,6 +64,9 @@ class InputFile {
 
   /// Bytes in the file; of a gzip file by itself unknown until it is read: 0.
   std::uint64_t size() const { return size_; }
+
+  /// The same file for rows that stay in it. Only of a plain file that is one by itself.
+  std::shared_ptr<const MappedFile> mapped() const;
 
   /// Bytes from `offset` on; fewer than out.size() only at the end. A gzip file is read forward: an earlier offset
   /// starts it again. Corrupt or truncated gzip data and bytes behind its last member throw.

@@ -111,6 +111,8 @@ class Format {
   }
   /// What the first line has in the place of column names, if data.header = auto takes it for them.
   virtual std::vector<std::string> supposed_names(const Head&) const { return {}; }
+  /// Whether rows stand in the file as in Records, so that they can stay there. After inspect() or archive().
+  virtual bool rows_can_stay() const { return false; }
   /// What the columns of a table are, after inspect() or archive(); null: the format has none.
   virtual const TableSchema* schema() const { return nullptr; }
 

@@ -17,7 +17,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the native format is written as it lies in memory");
 
-constexpr std::uint32_t native_version = 1;
+constexpr std::uint32_t native_version = 1, version_as_in_memory = 2;
 
 /// The header as it lies in the file.
 struct HeaderBytes {
@@ -87,7 +87,12 @@ Layout Native::inspect(const std::vector<Head>& files) {
   check_size(head, header.end());
   labels_ = header.label_array();
   rows_ = header.row_array();
+  as_in_memory_ = header.as_in_memory;
   Section rows = rows_.section(0, false);
+  if (as_in_memory_) {
+    rows.row_bytes = header.row_bytes();
+    padding_ = rows.row_bytes - rows_.row_bytes();
+  }
   if (header.storage == Storage::sparse_f32) {
     rows.row_bytes = sizeof(std::uint64_t);
     if (options_.densify)
@@ -103,9 +108,31 @@ void Native::read(const Piece& piece, const FeatureMap& map, const LabelRule& la
     Arrays::read(piece, map, labels, out);
 }
 
+void Native::archive(Archive& archive) {
+  Arrays::archive(archive);
+  archive.field("as_in_memory", as_in_memory_);
+  archive.field("padding", padding_);
+}
+
+// Kernels read it along with the row, when the row is mapped.
+void Native::read_behind(const char* padding, RecordsBuilder&) const {
+  if (std::any_of(padding, padding + padding_, [](char byte) { return byte != 0; }))
+    throw Malformed("what stands behind its features is not zero: convert the source again");
+}
+
+std::uint64_t NativeHeader::rows() const {
+  const std::uint64_t end = labels() + 4 * records;
+  return as_in_memory ? round_up(end, cache_line) : end;
+}
+
+std::uint64_t NativeHeader::row_bytes() const {
+  const std::uint64_t bytes = row_array().row_bytes();
+  return as_in_memory ? round_up(bytes, cache_line) : bytes;
+}
+
 std::uint64_t NativeHeader::end() const {
   if (storage == Storage::sparse_f32) return values() + 4 * entries;
-  return row_array().end();
+  return rows() + records * row_bytes();
 }
 
 ArrayHeader NativeHeader::label_array() const { return {Element::f32, false, labels(), records, 1}; }
@@ -116,6 +143,7 @@ ArrayHeader NativeHeader::row_array() const {
 
 std::string NativeHeader::encode() const {
   HeaderBytes raw;
+  if (as_in_memory) raw.version = version_as_in_memory;
   std::ranges::copy(magic, raw.magic);
   raw.storage = static_cast<std::uint32_t>(storage);
   raw.records = records;
@@ -132,14 +160,17 @@ NativeHeader parse_native_header(std::string_view head, const std::string& file)
   if (head.size() < NativeHeader::bytes)
     refuse_file(file, fmt::format("is cut off inside the header ({} bytes)", head.size()));
   const auto raw = number_at<HeaderBytes>(head.data());
-  if (raw.version != native_version)
-    refuse_file(file, fmt::format("format version {} is not supported: {} is; convert the source again",
-                                  raw.version, native_version));
+  if (raw.version != native_version && raw.version != version_as_in_memory)
+    refuse_file(file, fmt::format("format version {} is not supported: {} and {} are; convert the source again",
+                                  raw.version, native_version, version_as_in_memory));
   if (raw.checksum != checksum(raw))
     refuse_file(file, "header is damaged (its checksum at byte 60 does not match)");
   if (raw.storage > 2)
     refuse_file(file, fmt::format("storage {} at byte 12 is not allowed: 0, 1, 2 are", raw.storage));
-  const NativeHeader h{static_cast<Storage>(raw.storage), raw.records, raw.features, raw.entries};
+  const NativeHeader h{static_cast<Storage>(raw.storage), raw.records, raw.features, raw.entries,
+                       raw.version == version_as_in_memory};
+  if (h.as_in_memory && h.storage == Storage::sparse_f32)
+    refuse_file(file, "storage 2 (sparse rows) at byte 12 is not allowed in format version 2: 0 and 1 are");
   constexpr std::uint64_t limit = std::uint64_t{1} << 40, widest = std::uint64_t{1} << 32;
   if (h.records == 0 || h.records > limit || h.features == 0 || h.features > widest || h.entries > limit ||
       h.features > (std::uint64_t{1} << 60) / h.records)

@@ -97,6 +97,21 @@ void write_libsvm(OutputFile& out, const Records& r, Progress& progress) {
   }
 }
 
+/// Dense rows with their padding, at the place where memory would have them.
+void write_as_in_memory(OutputFile& out, const Records& r, Progress& progress) {
+  verify(r.storage != Storage::sparse_f32, "sparse rows are not written as they stand in memory");
+  const NativeHeader header{r.storage, r.count, r.features, 0, true};
+  out.write(header.encode());
+  out.write_array(std::span(r.label));
+  out.write(std::string(header.rows() - header.labels() - 4 * header.records, '\0'));
+  for (std::size_t i = 0; i < r.count; ++i, progress.add()) {
+    if (r.storage == Storage::dense_f32)
+      out.write_array(std::span(r.row_f32(i), r.stride));
+    else
+      out.write_array(std::span(r.row_u8(i), r.stride));
+  }
+}
+
 void write_native(OutputFile& out, const Records& r, Progress& progress) {
   const NativeHeader header{r.storage, r.count, r.features, r.column.size()};
   out.write(header.encode());
@@ -123,7 +138,8 @@ constexpr Writer writers[] = {
     {"libsvm", write_libsvm},
     {"csv", write_csv},
     {"hdf5", [](auto& out, auto& records, auto& progress) { write_hdf5(out.temporary(), records, progress); }},
-    {"native", write_native}};
+    {"native", write_native},
+    {"mapped", write_as_in_memory}};
 
 }  // namespace
 
@@ -166,7 +182,7 @@ void write_lines(const std::string& path, const std::function<bool(std::string& 
 
 void write_records(const std::string& path, std::string_view format, const Records& records) {
   const auto* const writer = std::ranges::find(writers, format, &Writer::format);
-  verify(writer != std::end(writers), "records are written as libsvm, csv, hdf5 or native");
+  verify(writer != std::end(writers), "records are written as libsvm, csv, hdf5, native or mapped");
   verify(records.weight.empty() && records.offset.empty(), "weights and exposures have no place in these formats");
   for (const float y : records.label) verify(!std::isnan(y), "empty slots cannot be written");
   OutputFile out(path);

@@ -26,8 +26,8 @@ void write_lines(const std::string& path, const std::function<bool(std::string& 
 /// Writes records to output_target(path), under a temporary name until it is complete. Features and labels are
 /// written such that they read back to the same bits; norms, bias and row_scale are not (they come from the config
 /// that loads the file). `format` is libsvm (indices from 1), csv (header `label,x1,...`), hdf5 (see write_hdf5) or
-/// native (any storage). Local. Throws DataError if it cannot be written, BugError for another format and for empty
-/// slots.
+/// native (any storage), or mapped (native of dense rows that can stay in their file: data.memory = map). Local.
+/// Throws DataError if it cannot be written, BugError for another format and for empty slots.
 void write_records(const std::string& path, std::string_view format, const Records& records);
 
 }  // namespace dpmpi

@@ -22,14 +22,42 @@ void ConvertOptions::declare(Options& options) {
   options.add("episode_steps", episode_steps, "Transitions that such a record has room for", Range::closed(1, 1e5));
 }
 
-std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
-  if (options.input.empty() || options.output.empty())
-    throw ConfigError("convert needs an input and an output file");
-  if (data.scale != 1 || !data.mean.empty() || !data.deviation.empty() || data.normalize != "none" ||
-      !data.transform.empty() || !data.keep_one_in.empty() || !data.only_labels.empty() || data.records != 0)
+namespace {
+
+/// Rows that are to stay in the file are written as memory would have them.
+void refuse_other_values(const DataOptions& data, bool to_map) {
+  if (!data.keep_one_in.empty() || !data.only_labels.empty() || data.records != 0 ||
+      (!to_map && (data.scale != 1 || !data.mean.empty() || !data.deviation.empty() || data.normalize != "none" ||
+                   !data.transform.empty())))
     throw ConfigError(
         "convert writes the values of the file: set data.scale, mean, std, normalize, transform, keep_one_in, only_labels and "
         "records in the config that trains on the result");
+}
+
+std::string_view format_of(const DataOptions& data, const std::string& output, bool to_map, Storage storage) {
+  if (!to_map) return names_hdf5(output) ? "hdf5" : "native";
+  if (names_hdf5(output))
+    throw ConfigError(fmt::format(
+        "{}: data.memory = map is for the native format: give an output whose name does not end in .h5 or .hdf5",
+        output));
+  if (storage == Storage::sparse_f32)
+    throw ConfigError(
+        "data.memory = map is for dense rows, and those of the input are sparse: add --set data.storage=dense, or leave "
+        "data.memory out");
+  if (storage == Storage::dense_u8 && (data.scale != 1 || data.normalize != "none"))
+    throw ConfigError(
+        "rows of bytes are written as they are: set data.scale and data.normalize in the config that trains on the result");
+  return "mapped";
+}
+
+}  // namespace
+
+std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
+  if (options.input.empty() || options.output.empty())
+    throw ConfigError("convert needs an input and an output file");
+  const bool to_map = data.mapped();  // what is written, and not how it is read
+  data.memory = "load";
+  refuse_other_values(data, to_map);
   data.train = options.input;
   data.shards.clear();
   std::vector<std::string> problems;
@@ -54,7 +82,7 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   const BlockLayout layout{inspect(alone, input).records, 1};
   const Shard shard = load(alone, input, layout, Ownership::even(1, 1), kind);
   const Records& records = shard.blocks[0].records;
-  const std::string_view format = names_hdf5(options.output) ? "hdf5" : "native";
+  const std::string_view format = format_of(data, options.output, to_map, records.storage);
   if (options.episode_column == 0) {
     write_records(options.output, format, records);
     return layout.records;

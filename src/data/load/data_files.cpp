@@ -52,6 +52,7 @@ void bring_persons_together(const DataOptions& options, Dataset& of_persons) {
 void add_training_files(const DataOptions& options, Dataset& training) {
   bring_persons_together(options, training);
   training.slots_of_unit = options.slots_of_unit();
+  training.mapped = options.mapped();
   const auto slots = static_cast<std::int64_t>(options.slots_of_unit());
   for (NamedFiles& whole : training.parts) whole.declared = options.records * slots;
   if (options.shards.empty()) return;

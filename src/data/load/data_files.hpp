@@ -54,6 +54,7 @@ struct Dataset {
   std::vector<NamedFiles> parts;     ///< one, or one of each site; none: the option is not set
   bool by_site = false;              ///< of data.shards: a rank need not see the files of other sites
   bool counted = true;               ///< how many records there are is public
+  bool mapped = false;               ///< dense rows stay in their files (data.memory = map)
   std::uint64_t person_records = 0;  ///< of a person at most; 0: all
   std::uint64_t slots_of_unit = 1;   ///< DatasetFacts::slots_of_unit
   ReadingRules rules;

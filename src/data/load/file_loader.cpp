@@ -1,11 +1,13 @@
 #include "data/load/file_loader.hpp"
 
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "data/columns/columns_file.hpp"
 #include "data/load/byte_ranges.hpp"
+#include "data/load/mapped_rows.hpp"
 #include "data/load/shared_memory.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
@@ -29,26 +31,43 @@ class FileLoader {
         file_rule_(source.transform ? RowRule{false, 0, rule_.row_scale} : rule_),
         factors_(factors_of(dataset.rules)),
         counted_(dataset.counted),
+        mapped_(dataset.mapped),
         persons_(dataset.rules.persons != ReadingRules::Persons::nothing),
-        faults_(faults) {}
+        faults_(faults) {
+    file_rule_.in_file = mapped_;
+  }
 
-  std::vector<Block> load() {
+  LoadedBlocks load() {
     std::vector<std::vector<Extent>> extents;
     for (const Section& section : source_.layout.sections)
       extents.push_back(locate_blocks(comm_, source_, section, range_));
+    LoadedBlocks loaded;
+    if (mapped_) throw_on_all_ranks(comm_, [&] { rows_in_file_.emplace(map(extents.back())); });
     allocate(extents.back());
     for (std::size_t s = 0; s < extents.size(); ++s) {
       faults_.begin_part(range_.first * std::uint64_t{2} + s);
       read(source_.layout.sections[s], extents[s]);
     }
-    std::vector<Block> blocks;
     for (std::uint32_t b = begin_; b < end_; ++b)
-      blocks.push_back({b, range_.layout.begin(b), builders_[b - begin_].take()});
-    if (source_.transform && faults_.empty()) transform(blocks);
-    return blocks;
+      loaded.blocks.push_back({b, range_.layout.begin(b), builders_[b - begin_].take(rows_of(b))});
+    if (source_.transform && faults_.empty()) transform(loaded.blocks);
+    if (mapped_) loaded.file = rows_in_file_->file();
+    return loaded;
   }
 
  private:
+  /// Before the records are checked, so that no change after the check goes unseen.
+  MappedBlocks map(const std::vector<Extent>& extents) const {
+    const Section& rows = source_.layout.records();
+    return {*source_.file_of(rows).file, rows, extents[begin_ - range_.first].begin,
+            extents[end_ - 1 - range_.first].end, own_slots()};
+  }
+
+  /// Null: they are in memory.
+  std::shared_ptr<const void> rows_of(std::uint32_t block) const {
+    return mapped_ ? rows_in_file_->at(range_.layout.begin(block) - range_.layout.begin(begin_)) : nullptr;
+  }
+
   std::uint64_t own_slots() const { return range_.layout.begin(end_) - range_.layout.begin(begin_); }
 
   /// Bytes that the entries of sparse rows of a LIBSVM text may need, which follow private values: one of 8 bytes
@@ -66,6 +85,7 @@ class FileLoader {
   /// What the file holds, and beside it what becomes of that.
   std::uint64_t row_bytes() const {
     const Layout& layout = source_.layout;
+    if (mapped_) return RecordsBuilder::bytes_beside(layout.storage, own_slots(), factors_);
     std::uint64_t bytes =
         RecordsBuilder::bytes(layout.storage, layout.features, own_slots(), layout.row_entries, factors_);
     if (source_.transform)
@@ -147,15 +167,17 @@ class FileLoader {
   RowRule rule_, file_rule_;  // the second is for rows as they stand in the file
   RecordFactors factors_;
   bool counted_;  // the number of records is public
+  bool mapped_;   // rows stay in the file
   bool persons_;  // records are those of persons: how many there are is secret, and not declared either
   Faults& faults_;
   std::vector<RecordsBuilder> builders_;
+  std::optional<MappedBlocks> rows_in_file_;
 };
 
 }  // namespace
 
-std::vector<Block> load_file(const Communicator& comm, const Dataset& dataset, const LabelRule& labels,
-                             const Source& source, const BlockRange& range, Faults& faults) {
+LoadedBlocks load_file(const Communicator& comm, const Dataset& dataset, const LabelRule& labels,
+                       const Source& source, const BlockRange& range, Faults& faults) {
   return FileLoader(comm, dataset, labels, source, range, faults).load();
 }
 

@@ -10,6 +10,7 @@
 #include "core/errors.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/load/file_loader.hpp"
+#include "data/load/mapped_rows.hpp"
 #include "data/load/persons.hpp"
 #include "data/load/shared_memory.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
@@ -28,6 +29,7 @@ int first_reader(std::uint32_t shard, std::uint32_t shards, int ranks) {
 
 DatasetFacts inspect_part(const Communicator& comm, const Dataset& dataset, const NamedFiles& part) {
   const Source source = open_source(comm, dataset, part);
+  check_rows_can_stay(dataset, source);
   DatasetFacts facts{
       static_cast<std::uint64_t>(part.declared), source.features(), source.storage(), {}, source.feature_names()};
   facts.row_entries = source.layout.row_entries;
@@ -108,6 +110,11 @@ void refuse_on_all_ranks(const Communicator& comm, Faults& faults) {
   throw DataError(text);
 }
 
+void add_to(Shard& shard, LoadedBlocks loaded) {
+  std::ranges::move(loaded.blocks, std::back_inserter(shard.blocks));
+  if (loaded.file) shard.files.push_back(std::move(loaded.file));
+}
+
 /// This rank's blocks of the sites' files, each read by its owners alone.
 void load_sites(const Communicator& comm, const Dataset& dataset, const LabelRule& labels,
                 const Ownership& ownership, Shard& shard, Faults& faults) {
@@ -127,8 +134,7 @@ void load_sites(const Communicator& comm, const Dataset& dataset, const LabelRul
       // The layout of the site's own records, so that row numbers start at its file's first record.
       const Ownership run{{std::max(first, s * per_site), std::min(last, (s + 1) * per_site)}};
       const BlockRange range{shard.layout, run, s * per_site, (s + 1) * per_site};
-      for (Block& block : load_file(alone, dataset, labels, source, range, faults))
-        shard.blocks.push_back(std::move(block));
+      add_to(shard, load_file(alone, dataset, labels, source, range, faults));
     }
   });
   std::string reference = mine;
@@ -153,7 +159,7 @@ Shard load_records(const Communicator& comm, const Dataset& dataset, const Block
     const Source source = open_source(comm, dataset, dataset.first());
     shard.facts.features = source.features();
     shard.facts.storage = source.storage();
-    shard.blocks = load_file(comm, dataset, labels, source, {shard.layout, ownership, 0, layout.blocks}, faults);
+    add_to(shard, load_file(comm, dataset, labels, source, {shard.layout, ownership, 0, layout.blocks}, faults));
   }
   refuse_on_all_ranks(comm, faults);
   return shard;

@@ -11,6 +11,7 @@
 //   file_loader   one file's blocks on this rank, which the next three bring together
 //   block_places  where the blocks lie in the file
 //   byte_ranges   their bytes, piece by piece; the Format reads each into a RecordsBuilder
+//   mapped_rows   with data.memory = map: where the rows are that stay in it
 //   persons       with data.person: its records from where they stand to the blocks of their persons
 //   shared_memory whether they fit, on all ranks of a machine together
 

@@ -3,8 +3,10 @@
 // constant of the config; who owns what is not, and nothing that leaves the ranks may depend on it.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "data/records/mapped_file.hpp"
 #include "data/records/records.hpp"
 
 namespace dpmpi {
@@ -51,6 +53,13 @@ struct Shard {
   DatasetFacts facts;
   BlockLayout layout;
   std::vector<Block> blocks;  ///< this rank's run, ascending
+  /// In which rows of these blocks stand (data.memory = map).
+  std::vector<std::shared_ptr<const MappedFile>> files = {};
+
+  /// Before a sum of mapped rows leaves the rank. Throws DataError if one of the files was written to. Local.
+  void check_unchanged() const {
+    for (const auto& file : files) file->check_unchanged();
+  }
 };
 
 }  // namespace dpmpi

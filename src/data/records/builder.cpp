@@ -120,6 +120,8 @@ std::size_t feature_number(const std::string& name, std::size_t features) {
 RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_t slots, const RowRule& rule,
                                std::uint64_t row_entries)
     : rule_(rule) {
+  verify(!rule.in_file || storage != Storage::sparse_f32, "rows that stay in their file are dense");
+  const std::size_t rows_in_memory = rule.in_file ? 1 : slots;
   Records& r = records_;
   r.storage = storage;
   r.features = features;
@@ -127,10 +129,10 @@ RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_
   r.bias = rule.bias;
   if (storage == Storage::dense_f32) {
     r.stride = round_up(features, cache_line / sizeof(float));
-    r.f32.resize(slots * r.stride);
+    r.f32.resize(rows_in_memory * r.stride);
   } else if (storage == Storage::dense_u8) {
     r.stride = round_up(features, cache_line);
-    r.u8.resize(slots * r.stride);
+    r.u8.resize(rows_in_memory * r.stride);
     r.row_scale.assign(slots, rule.row_scale);
   } else {
     r.row_begin.assign(slots + 1, 0);
@@ -143,14 +145,18 @@ RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_
 
 std::uint64_t RecordsBuilder::bytes(Storage storage, std::size_t features, std::uint64_t slots,
                                     std::uint64_t row_entries, RecordFactors factors) {
-  std::uint64_t row = 2 * sizeof(float);  // label and norm
-  row += (factors.weight + factors.exposure) * sizeof(float);
+  std::uint64_t row = bytes_beside(storage, 1, factors);
   if (storage == Storage::dense_f32) row += round_up(features, 16) * sizeof(float);
-  if (storage == Storage::dense_u8) row += round_up(features, 64) + sizeof(float);
+  if (storage == Storage::dense_u8) row += round_up(features, 64);
   if (storage == Storage::sparse_f32)
     row += sizeof(std::uint64_t) + row_entries * (sizeof(std::uint32_t) + sizeof(float));
   constexpr std::uint64_t most = std::uint64_t{1} << 62;  // no machine has it: a product beyond it must not wrap
   return slots > most / row ? most : slots * row;
+}
+
+std::uint64_t RecordsBuilder::bytes_beside(Storage storage, std::uint64_t slots, RecordFactors factors) {
+  const std::uint64_t numbers = 2 + factors.weight + factors.exposure + (storage == Storage::dense_u8);
+  return slots * numbers * sizeof(float);  // label, norm, ..., scale of a row
 }
 
 void RecordsBuilder::entry(std::uint32_t column, float value) {
@@ -214,6 +220,7 @@ void RecordsBuilder::finish_byte_row() {
 
 void RecordsBuilder::finish_row(float label) {
   verify(rows_ < records_.count, "a block got more rows than it has slots");
+  verify(!rule_.in_file || !std::isnan(label), "a row that stays in its file is a record");
   records_.label[rows_] = label;
   if (std::isnan(label))
     clear_row();
@@ -226,7 +233,9 @@ void RecordsBuilder::finish_row(float label) {
   if (storage() == Storage::sparse_f32) records_.row_begin[rows_] = records_.column.size();
 }
 
-Records RecordsBuilder::take() {
+Records RecordsBuilder::take(std::shared_ptr<const void> mapped) {
+  verify(rule_.in_file == (mapped != nullptr), "rows are in memory, or they stay in their file");
+  if (mapped) records_.f32 = {}, records_.u8 = {}, records_.mapped = std::move(mapped);
   if (storage() == Storage::sparse_f32) {
     std::fill(records_.row_begin.begin() + static_cast<std::ptrdiff_t>(rows_), records_.row_begin.end(),
               records_.column.size());

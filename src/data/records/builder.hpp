@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,7 +43,8 @@ std::size_t feature_number(const std::string& name, std::size_t features);
 struct RowRule {
   bool unit_norm = false;  ///< data.normalize = l2
   float bias = 1;
-  float row_scale = 1;  ///< dense_u8: feature = row_scale * byte
+  float row_scale = 1;   ///< dense_u8: feature = row_scale * byte
+  bool in_file = false;  ///< dense rows stay in their file as they are: only what is said of them is kept
 };
 
 class RecordsBuilder {
@@ -57,8 +59,8 @@ class RecordsBuilder {
   std::size_t features() const { return records_.features; }
 
   /// The row being filled (dense_f32 and dense_u8); all zero at first.
-  float* dense_row() { return records_.f32.data() + rows_ * records_.stride; }
-  std::uint8_t* byte_row() { return records_.u8.data() + rows_ * records_.stride; }
+  float* dense_row() { return records_.f32.data() + place() * records_.stride; }
+  std::uint8_t* byte_row() { return records_.u8.data() + place() * records_.stride; }
   /// Adds an entry to the row being filled (sparse_f32), in any order; a column at most once.
   void entry(std::uint32_t column, float value);
   /// Sets a feature of the row being filled, of floats in either storage; at most once.
@@ -85,14 +87,17 @@ class RecordsBuilder {
   /// Counts the rows that are finished from now on; must outlive the last of them.
   void report_to(Progress& progress) { progress_ = &progress; }
 
-  /// The records. The builder is spent.
-  Records take();
+  /// The records; their dense rows begin at `mapped`, if they stay in their file. The builder is spent.
+  Records take(std::shared_ptr<const void> mapped = nullptr);
 
   /// Bytes that `slots` rows take, of sparse rows with `row_entries` entries each.
   static std::uint64_t bytes(Storage storage, std::size_t features, std::uint64_t slots,
                              std::uint64_t row_entries = 0, RecordFactors factors = {});
+  /// What they take beside their features: all that dense rows take which stay in their file.
+  static std::uint64_t bytes_beside(Storage storage, std::uint64_t slots, RecordFactors factors = {});
 
  private:
+  std::size_t place() const { return rule_.in_file ? 0 : rows_; }
   void set_factor(std::vector<float>& factors, float otherwise, float value);
   std::span<float> values();
   void clear_row();

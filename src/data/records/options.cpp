@@ -47,6 +47,12 @@ void declare_files(DataOptions& d, Options& o) {
       "depend on it; 0 chooses it from n and the expected batch",
       Range::closed(0, 1 << 20));
   o.add(
+      "memory", d.memory,
+      "Where training records are while steps read them. load: in memory. map: dense rows stay in their native file (made by "
+      "dpmpi convert IN OUT --set data.memory=map), which may be larger than memory; labels and norms, 8 to 12 bytes a "
+      "record, are loaded",
+      {"load", "map"});
+  o.add(
       "records", d.records,
       "Declared public number of records n (of persons with data.person); slots beyond those of the file stay empty. 0 "
       "counts the file and treats the count as public",
@@ -213,6 +219,22 @@ void check_transform(const DataOptions& data, std::vector<std::string>& problems
                        data.features, data.image, transform->in.size()));
 }
 
+/// Whatever would move rows, or make another row of one.
+void check_mapping(const DataOptions& data, std::vector<std::string>& problems) {
+  if (!data.mapped()) return;
+  const std::pair<bool, std::string_view> hindrances[] = {
+      {data.by_person(), "data.person brings the records of a person together"},
+      {data.test_share > 0, "data.test_share moves the held-out records out of the blocks"},
+      {!data.keep_one_in.empty(), "data.keep_one_in empties slots"},
+      {!data.only_labels.empty(), "data.only_labels empties slots"},
+      {!data.transform.empty(), "data.transform makes other features of the images"},
+      {!data.mean.empty() || !data.deviation.empty(), "data.mean and data.std make other values of the features"}};
+  for (const auto& [stands, why] : hindrances)
+    if (stands)
+      problems.push_back(fmt::format(
+          "data.memory = map leaves rows in their file as they are, and {}: leave one of the two out", why));
+}
+
 bool needs_private_statistics(const std::string& normalize) { return normalize != "none" && normalize != "l2"; }
 
 }  // namespace
@@ -261,6 +283,7 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
         "data.keep_one_in goes by a record's place in the file, which other persons' records move: leave it out, or "
         "data.person");
   check_transform(*this, problems);
+  check_mapping(*this, problems);
   if (test_share > 0 && samples_records())
     problems.emplace_back(
         "data.test_share with data.person_sampling = records: held-out persons are counted by the means of their records; "

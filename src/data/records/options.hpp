@@ -48,7 +48,7 @@ struct ReadingRules {
 
 /// All of the section: these rules, which files there are, and what is declared of them.
 struct DataOptions : ReadingRules {
-  std::string train, eval, root, columns, columns_digest, person_sampling = "persons";
+  std::string train, eval, root, columns, columns_digest, person_sampling = "persons", memory = "load";
   std::vector<std::string> shards;
   std::vector<std::int64_t> shard_records;
   std::int64_t blocks = 0, records = 0, person_records = 0;
@@ -61,6 +61,7 @@ struct DataOptions : ReadingRules {
   /// The text of data.columns where a model file holds it, likewise; then no file is looked for.
   std::string columns_text;
 
+  bool mapped() const { return memory == "map"; }  ///< rows of the training data stay in their file
   /// The unit of privacy is a person, and not a record.
   bool by_person() const { return !person.empty(); }
   Unit unit() const { return by_person() ? Unit::person : Unit::record; }

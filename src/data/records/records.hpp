@@ -2,6 +2,7 @@
 // Records in memory: one block's rows in one of three layouts, and the view of some of them that kernels get.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ struct Records {
   std::size_t stride = 0;
   float bias = 0;
 
+  /// The first of dense rows that stay in their file (data.memory = map), which lie there as f32 or u8 would have
+  /// them; those have no entries then. Null: they are in memory.
+  std::shared_ptr<const void> mapped;
   AlignedVector<float> f32;              ///< dense_f32: count x stride
   AlignedVector<std::uint8_t> u8;        ///< dense_u8: count x stride
   std::vector<float> row_scale;          ///< dense_u8: count
@@ -73,8 +77,19 @@ struct Records {
   std::size_t units() const { return person_begin.empty() ? count : person_begin.size() - 1; }
   /// First row of a unit, or behind the last of the one before.
   std::uint32_t unit_begin(std::uint32_t unit) const { return person_begin.empty() ? unit : person_begin[unit]; }
-  const float* row_f32(std::size_t i) const { return f32.data() + i * stride; }
-  const std::uint8_t* row_u8(std::size_t i) const { return u8.data() + i * stride; }
+  const float* row_f32(std::size_t i) const {
+    return (mapped ? static_cast<const float*>(mapped.get()) : f32.data()) + i * stride;
+  }
+  const std::uint8_t* row_u8(std::size_t i) const {
+    return (mapped ? static_cast<const std::uint8_t*>(mapped.get()) : u8.data()) + i * stride;
+  }
+  /// Dense rows, wherever they stand.
+  std::span<const float> all_f32() const {
+    return {row_f32(0), storage == Storage::dense_f32 ? count * stride : 0};
+  }
+  std::span<const std::uint8_t> all_u8() const {
+    return {row_u8(0), storage == Storage::dense_u8 ? count * stride : 0};
+  }
 };
 
 /// Some rows of one block, ascending: what a kernel gets (a micro-batch).

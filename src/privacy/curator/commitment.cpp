@@ -25,9 +25,9 @@ std::string_view bytes_of(const Container& values) {
 std::string content_digest(const Records& r) {
   Sha256 digest;
   digest.update(fmt::format("{} {} {} {}", static_cast<int>(r.storage), r.count, r.features, r.bias));
-  for (const auto part :
-       {bytes_of(r.f32), bytes_of(r.u8), bytes_of(r.row_scale), bytes_of(r.row_begin), bytes_of(r.column),
-        bytes_of(r.value), bytes_of(r.label), bytes_of(r.person_begin), bytes_of(r.weight), bytes_of(r.offset)})
+  for (const auto part : {bytes_of(r.all_f32()), bytes_of(r.all_u8()), bytes_of(r.row_scale), bytes_of(r.row_begin),
+                          bytes_of(r.column), bytes_of(r.value), bytes_of(r.label), bytes_of(r.person_begin),
+                          bytes_of(r.weight), bytes_of(r.offset)})
     digest.update(part);
   return digest.hex();
 }

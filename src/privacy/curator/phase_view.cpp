@@ -73,6 +73,7 @@ std::span<const double> PhaseView::sum(std::uint64_t begin, std::uint64_t end, c
       }
     });
   }
+  shard_.check_unchanged();
   fault_point("phase");
   const auto total = sum.total.message();
   comm_.sum(total);
@@ -104,6 +105,7 @@ void PhaseView::sequential_pass(std::span<double> state, const Visit& visit) {
       }
     }
   }
+  shard_.check_unchanged();
   fault_point("phase");
   if (last == 0) return;
   comm_.send(text(), comm_.rank() < last ? comm_.rank() + 1 : 0);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/console/heartbeat.hpp"
+#include "data/records/disk_read_ahead.hpp"
 #include "data/records/part_index.hpp"
 #include "privacy/curator/curator.hpp"
 #include "privacy/curator/person_sum.hpp"
@@ -53,6 +54,7 @@ struct Curator::QueryState {
   std::optional<RunningRelease> running;  // of running sums, root only
   std::optional<PhaseWorkspace> phase;    // of phases
   std::vector<double> selected_run;       // of the best of runs: uniform numbers of the one that was released
+  DiskReadAhead read_ahead;               // of mapped rows
   std::optional<std::uint64_t> run;       // likewise: which one its program makes
 
   QueryState(const Query& q, std::size_t rows, const BlockLayout& layout, std::size_t own_blocks)
@@ -88,11 +90,15 @@ struct Curator::QueryState {
     kernel.run(votes ? votes->bound() : bound, sum, [&](const auto& visit) {
       const auto show = [&](const Rows& rows) {
         visit(rows);
+        read_ahead.read(rows.size());
         if (votes) add_votes(*votes, kernel, rows, sum, lengths);
       };
+      read_ahead.begin(shard, selected);
       for (std::size_t i = 0; i < shard.blocks.size(); ++i, heartbeat().beat())
         batching.for_each(shard.blocks[i].records, selected[i], slots[i], show);
+      read_ahead.end();
     });
+    shard.check_unchanged();
   }
 
   /// Selects the part of release t, if the rule is Disjoint: once for each part.

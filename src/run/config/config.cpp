@@ -392,8 +392,8 @@ std::string RunConfig::essential_lines(bool with_defaults) const {
     for (const auto& declaration : options->declarations()) {
       const std::string& name = declaration.name;
       if (name.starts_with("run.") || name.starts_with("report.") || name.starts_with("audit.") ||
-          (name.starts_with("tune.") && !tunes()) || name == "data.root" || name == "data.columns" ||
-          name == "objective.trainer" || name == "objective.start_model")
+          (name.starts_with("tune.") && !tunes()) || name == "data.root" || name == "data.memory" ||
+          name == "data.columns" || name == "objective.trainer" || name == "objective.start_model")
         continue;
       if (name == left_out || (!with_defaults && declaration.text() == declaration.initial)) continue;
       text += fmt::format("{} = {}\n", name, declaration.text());

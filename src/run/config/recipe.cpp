@@ -24,6 +24,7 @@ constexpr std::size_t longest_recipe = file_limit::mebibyte / 2;
 // how others are read.
 bool is_of_recipe(std::string_view name) {
   constexpr std::array others{"data.train",
+                              "data.memory",
                               "data.eval",
                               "data.root",
                               "data.shards",

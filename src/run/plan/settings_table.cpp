@@ -78,7 +78,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
       config.data.shards.empty() ? config.data.train : fmt::format("{}", fmt::join(config.data.shards, ", ")));
   row(std::string(plural(config.data.unit())),
       fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.units(), facts.data.features,
-                  storage_text(facts.data), plan.layout.blocks, ranks, ranks == 1 ? "" : "s"));
+                  storage_text(facts.data) + (config.data.mapped() ? " in their file" : ""), plan.layout.blocks,
+                  ranks, ranks == 1 ? "" : "s"));
   if (const auto transform = transform_of(config.data)) row("of images", transform->text());
   if (config.data.samples_records())
     row("", fmt::format("with up to {} records each, in slots of their own", config.data.person_records));

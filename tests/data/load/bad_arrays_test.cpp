@@ -84,7 +84,7 @@ TEST_F(BadFile, NativeFiles) {
   std::string version = good, damaged = good;
   version[8] = 9;
   damaged[20] = 1;
-  expect("a.bin", version, {"format version 9 is not supported: 1 is"});
+  expect("a.bin", version, {"format version 9 is not supported: 1 and 2 are"});
   expect("a.bin", damaged, {"header is damaged"});
   options_.train = folder_.write_gzip("a.bin.gz", good);
   expect_message({options_.train}, {"cannot be gzipped"});

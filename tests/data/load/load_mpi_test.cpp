@@ -276,6 +276,36 @@ TEST(LoadOnRanks, Hdf5IsReadAsTheNativeFormat) {
   EXPECT_EQ(digests.size(), 1U);
 }
 
+TEST(LoadOnRanks, RowsThatStayInTheirFileAreThoseInMemory) {
+  for (const std::int64_t declared : {0, 700})
+    expect_same_records(
+        [](const Folder& f) {
+          DataOptions o = headed_file(f.write("a.csv", uneven_csv()));
+          o.memory = "map";
+          convert({o.train, f.file("mapped.bin")}, o);
+        },
+        [&](const SharedFolder& f) {
+          DataOptions o = training_file(f.file("mapped.bin"));
+          o.memory = "map";
+          o.records = declared;
+          return o;
+        });
+  std::set<std::string> digests;
+  for (const char* memory : {"load", "map"})
+    for_each_size(all_sizes, [&](const Communicator& comm) {
+      SharedFolder folder(comm);
+      folder.fill([](const Folder& f) {
+        DataOptions o = headed_file(f.write("a.csv", uneven_csv()));
+        o.memory = "map";
+        convert({o.train, f.file("mapped.bin")}, o);
+      });
+      DataOptions o = training_file(folder.file("mapped.bin"));
+      o.memory = memory;
+      digests.insert(dataset_digest(comm, load_all(comm, o)));
+    });
+  EXPECT_EQ(digests.size(), 1U);
+}
+
 /// Of rows in the order of the blocks, and of who has which of them.
 std::string digest_of_blocks(const Communicator& comm, const Shard& shard) {
   std::string bytes;
