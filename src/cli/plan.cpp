@@ -1,7 +1,9 @@
 // The promise and the cost of a config, before the data: headers are read and lines are counted, no value.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@
 #include "cli/search.hpp"
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
+#include "data/records/builder.hpp"
 #include "privacy/promise/group_guarantee.hpp"
 #include "run/plan/person_sampling.hpp"
 #include "run/plan/plan.hpp"
@@ -42,6 +45,77 @@ Json predicted(const Plan& plan, const StepCost& cost, const Machine& machine,
                                        {"total_seconds", p.step() * static_cast<double>(plan.steps)}};
   }
   return out;
+}
+
+/// The cluster that a time is predicted for.
+struct ClusterRequest {
+  std::vector<std::int64_t> nodes;
+  std::int64_t cores = 0;
+  std::string network = "10G";
+  double latency = Network().latency;
+
+  /// Throws ConfigError.
+  Network links() const { return {latency, inverse_bandwidth_of(network, "--network")}; }
+  void check() const {
+    if (!nodes.empty() && cores == 0) throw ConfigError("--nodes needs --cores, the cores of a node");
+    if (nodes.empty() && cores > 0) throw ConfigError("--cores needs --nodes, such as --nodes 4,16,64");
+    for (const std::int64_t n : nodes)
+      if (n * cores > 1 << 20)
+        throw ConfigError(fmt::format("--nodes {} with --cores {}: more than {} ranks", n, cores, 1 << 20));
+    links();
+  }
+};
+
+/// On the numbers of nodes, if there are blocks for so many ranks.
+std::vector<std::pair<std::int64_t, std::optional<ClusterPrediction>>> on_nodes(const ClusterRequest& cluster,
+                                                                                const Plan& plan,
+                                                                                const StepCost& cost,
+                                                                                const Machine& machine) {
+  std::vector<std::pair<std::int64_t, std::optional<ClusterPrediction>>> all;
+  for (const std::int64_t n : cluster.nodes)
+    all.emplace_back(n, best_on_nodes(cost, machine, cluster.links(), static_cast<int>(n),
+                                      static_cast<int>(cluster.cores), plan.layout.blocks));
+  return all;
+}
+
+Json cluster_json(const ClusterRequest& cluster, const Plan& plan, const StepCost& cost, const Machine& machine) {
+  Json out{{"cores", cluster.cores},
+           {"latency_seconds", cluster.latency},
+           {"seconds_per_byte", cluster.links().inverse_bandwidth},
+           {"nodes", Json::object()}};
+  for (const auto& [n, best] : on_nodes(cluster, plan, cost, machine)) {
+    Json& of = out["nodes"][std::to_string(n)];
+    if (best)
+      of = {{"ranks_per_node", best->ranks_of_node},
+            {"steps_per_second", 1 / best->step()},
+            {"seconds_per_step", best->step()},
+            {"kernels", best->kernels},
+            {"root", best->root},
+            {"sum", best->sum},
+            {"broadcast", best->broadcast}};
+  }
+  return out;
+}
+
+void print_cluster(const ClusterRequest& cluster, const Plan& plan, const StepCost& cost, const Machine& machine) {
+  if (cluster.nodes.empty()) return;
+  fmt::print(
+      "\non nodes of {} cores, {}bit/s and {:.3g} s a message between them, the quickest number of ranks on each:\n"
+      "  nodes   ranks   steps/s  kernels  root's noise  sum  broadcast\n",
+      cluster.cores, cluster.network, cluster.latency);
+  for (const auto& [n, best] : on_nodes(cluster, plan, cost, machine)) {
+    if (!best) {
+      fmt::print("  {:>5}  more nodes than the {} blocks: set data.blocks = {} or more\n", n, plan.layout.blocks,
+                 n);
+      continue;
+    }
+    const auto share = [&](double seconds) { return 100 * seconds / best->step(); };
+    fmt::print("  {:>5}  x {:<4} {:>9.4g}  {:>5.1f} %  {:>10.1f} % {:>5.1f} % {:>5.1f} %\n", n, best->ranks_of_node,
+               1 / best->step(), share(best->kernels), share(best->root), share(best->sum), share(best->broadcast));
+  }
+  const std::int64_t most = *std::ranges::max_element(cluster.nodes) * cluster.cores;
+  if (most > plan.layout.blocks)
+    fmt::print("  (no more ranks than blocks: data.blocks = {} would let {} ranks work)\n", most, most);
 }
 
 /// What the promise per record is worth to somebody with several records.
@@ -115,6 +189,26 @@ void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine,
   }
 }
 
+/// Bytes of dense records, over all ranks: in memory, and in their file.
+struct RecordsMemory {
+  std::uint64_t in_memory = 0, in_file = 0;
+};
+std::optional<RecordsMemory> memory_of_records(const RunConfig& config, const DatasetFacts& data) {
+  if (data.storage == Storage::sparse_f32) return std::nullopt;  // how many entries there are is no public number
+  const std::uint64_t all = RecordsBuilder::bytes(data.storage, data.features, data.records),
+                      beside = RecordsBuilder::bytes_beside(data.storage, data.records);
+  return config.data.mapped() ? RecordsMemory{beside, all - beside} : RecordsMemory{all, 0};
+}
+
+void print_memory_of_records(const std::optional<RecordsMemory>& records) {
+  if (!records) return;
+  fmt::print("\nthe records take {:.3g} GB of memory over all ranks",
+             static_cast<double>(records->in_memory) * 1e-9);
+  if (records->in_file > 0)
+    fmt::print(", and {:.3g} GB stay in their file", static_cast<double>(records->in_file) * 1e-9);
+  fmt::print("\n");
+}
+
 void print_memory(const Footprint& footprint) {
   if (footprint.ranks + footprint.root <= 0) return;
   fmt::print("\nbeside the records {:.3g} GB over all ranks and {:.3g} GB at the root at most: {}\n",
@@ -141,6 +235,7 @@ struct PlanRequest {
   std::string config;
   std::vector<std::string> overrides, searches;
   std::vector<std::int64_t> ranks = {1, 2, 4, 8};
+  ClusterRequest cluster;
   bool measure = false, json = false;
 };
 
@@ -157,11 +252,14 @@ int show_plan(const Communicator& comm, const PlanRequest& typed) {
   const Plan plan = planned.plan();
   const StepCost cost = step_cost(plan, objective);
   const Footprint& footprint = plan.method->footprint;
+  const std::optional<RecordsMemory> records = memory_of_records(config, planned.facts.data);
   if (typed.json) {
     Json out = Json::parse(plan_json(plan, config, planned.facts));
     out["predicted"] = predicted(plan, cost, machine, typed.ranks);
+    if (!typed.cluster.nodes.empty()) out["cluster"] = cluster_json(typed.cluster, plan, cost, machine);
     if (footprint.ranks + footprint.root > 0)
       out["memory"] = {{"ranks_bytes", footprint.ranks}, {"root_bytes", footprint.root}};
+    if (records) out["records"] = {{"memory_bytes", records->in_memory}, {"file_bytes", records->in_file}};
     if (const auto all = plan.method->noise_alternatives(); !all.empty())
       out["noise_alternatives"] = alternatives_json(all);
     fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
@@ -169,6 +267,8 @@ int show_plan(const Communicator& comm, const PlanRequest& typed) {
     print_settings(config, planned.facts, plan, comm.size(), stdout);
     print_promise(plan, config);
     print_cost(plan, cost, machine, typed.ranks);
+    print_cluster(typed.cluster, plan, cost, machine);
+    print_memory_of_records(records);
     print_memory(footprint);
     print_alternatives(plan.method->noise_alternatives());
     if (const auto text = plan.method->notes(plan.queries); !text.empty()) fmt::print("\n{}", text);
@@ -180,23 +280,36 @@ int show_plan(const Communicator& comm, const PlanRequest& typed) {
 
 Command plan_command() {
   const auto typed = std::make_shared<PlanRequest>();
-  return {.name = "plan",
-          .forms = {{"dpmpi plan --config FILE [--ranks 1,2]",
-                     "the privacy promise, the settings and the cost, before any record is read"},
-                    {"mpirun -n N dpmpi plan --config FILE --measure", "the same with this machine's rates"}},
-          .about = "Reads headers and counts lines, but no value.",
-          .options =
-              Options("")
-                  .add("config", typed->config, "the configuration")
-                  .add_each("search", typed->searches, search_help)
-                  .add_each("set", typed->overrides, set_help)
-                  .add("ranks", typed->ranks, "numbers of ranks to predict the time for", Range::closed(1, 1 << 20))
-                  .add("measure", typed->measure, "predict by this machine's rates, measured on synthetic records")
-                  .add("json", typed->json, "print JSON"),
-          .needed = {"config"},
-          .on_all_ranks = [typed] { return typed->measure; },
-          .prepare = [typed] { apply_searches(typed->searches, typed->overrides); },
-          .run = [typed](const Communicator& world) { return show_plan(world, *typed); }};
+  return {
+      .name = "plan",
+      .forms = {{"dpmpi plan --config FILE [--ranks 1,2]",
+                 "the privacy promise, the settings and the cost, before any record is read"},
+                {"mpirun -n N dpmpi plan --config FILE --measure", "the same with this machine's rates"},
+                {"dpmpi plan --config FILE --nodes 4,16,64 --cores 48 --network 100G",
+                 "the same with the time on a cluster"}},
+      .about = "Reads headers and counts lines, but no value.",
+      .options =
+          Options("")
+              .add("config", typed->config, "the configuration")
+              .add_each("search", typed->searches, search_help)
+              .add_each("set", typed->overrides, set_help)
+              .add("ranks", typed->ranks, "numbers of ranks to predict the time for", Range::closed(1, 1 << 20))
+              .add("nodes", typed->cluster.nodes,
+                   "numbers of nodes to predict the time for: steps a second, where the time goes, the best layout",
+                   Range::closed(1, 1 << 20))
+              .add("cores", typed->cluster.cores, "cores of a node of --nodes", Range::closed(1, 1 << 16))
+              .add("network", typed->cluster.network, "bits per second between nodes, such as 100G")
+              .add("latency", typed->cluster.latency, "seconds of a message between nodes", Range::closed(0, 1))
+              .add("measure", typed->measure, "predict by this machine's rates, measured on synthetic records")
+              .add("json", typed->json, "print JSON"),
+      .needed = {"config"},
+      .on_all_ranks = [typed] { return typed->measure; },
+      .prepare =
+          [typed] {
+            typed->cluster.check();
+            apply_searches(typed->searches, typed->overrides);
+          },
+      .run = [typed](const Communicator& world) { return show_plan(world, *typed); }};
 }
 
 }  // namespace dpmpi

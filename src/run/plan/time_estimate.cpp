@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
 
 namespace dpmpi {
 namespace {
@@ -20,6 +25,16 @@ double root_seconds(const StepCost& cost, const Machine& machine) {
 
 // The lengths of gradients that votes need, over clipped gradients: a pass forwards and one backwards, and no sum.
 double effort_of_votes(const Query& query) { return query.votes() > 0 ? 2.0 / 3 : 0; }
+
+// Kernels and noise of the slowest rank.
+double compute_seconds(const StepCost& cost, const Machine& machine, int ranks) {
+  const double kernels = kernel_seconds(cost, machine), root = root_seconds(cost, machine);
+  const double together =
+      cost.sequential_passes > 0
+          ? kernels + root
+          : std::max(root, (kernels + root) / ranks);  // the root takes fewer blocks for its own work
+  return together + cost.after_flops / machine.root_flops / ranks + cost.own_values * machine.noise_seconds;
+}
 
 /// In bytes.
 struct Traffic {
@@ -64,13 +79,7 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
 }
 
 Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
-  const double kernels = kernel_seconds(cost, machine), root = root_seconds(cost, machine);
-  Prediction p{.ranks = ranks};
-  p.compute = cost.sequential_passes > 0
-                  ? kernels + root
-                  : std::max(root, (kernels + root) / ranks);  // the root takes fewer blocks for its own work
-  p.compute += cost.after_flops / machine.root_flops / ranks;
-  p.compute += cost.own_values * machine.noise_seconds;
+  Prediction p{.ranks = ranks, .compute = compute_seconds(cost, machine, ranks)};
   const double levels = std::ceil(std::log2(ranks));  // of a reduce and of a broadcast tree
   p.communication = levels * (2 * cost.rounds * machine.latency +
                               static_cast<double>(cost.up + cost.down) * machine.inverse_bandwidth);
@@ -78,6 +87,50 @@ Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
     p.communication +=
         ranks * (cost.sequential_passes * machine.latency + cost.passed_on * machine.inverse_bandwidth);
   return p;
+}
+
+double inverse_bandwidth_of(const std::string& bits_per_second, const std::string& key) {
+  char unit = 0, more = 0;
+  double number = 0;
+  const int found = std::sscanf(bits_per_second.c_str(), "%lf%c%c", &number, &unit, &more);
+  if (found != 2 || (unit != 'G' && unit != 'M') || !(number > 0) || !std::isfinite(number))
+    throw ConfigError(fmt::format("{} = {}: write bits per second as 100G or 100M", key, bits_per_second));
+  return 8 / (number * (unit == 'G' ? 1e9 : 1e6));
+}
+
+ClusterPrediction predict_cluster(const StepCost& cost, const Machine& machine, const Network& network, int nodes,
+                                  int ranks_of_node) {
+  ClusterPrediction p{.nodes = nodes, .ranks_of_node = ranks_of_node};
+  const int ranks = p.ranks();
+  StepCost rootless = cost;
+  rootless.noise_values = rootless.root_flops = 0;
+  p.kernels = compute_seconds(rootless, machine, ranks);
+  p.root = compute_seconds(cost, machine, ranks) - p.kernels;
+  const double inside = std::ceil(std::log2(ranks_of_node)), between = std::ceil(std::log2(nodes));
+  const auto tree = [&](double bytes) {
+    return inside * (cost.rounds * machine.latency + bytes * machine.inverse_bandwidth) +
+           between * (cost.rounds * network.latency + bytes * network.inverse_bandwidth);
+  };
+  p.sum = tree(static_cast<double>(cost.up));
+  p.broadcast = tree(static_cast<double>(cost.down));
+  if (ranks == 1) return p;
+  // A sequential pass goes from rank to rank and back to the root.
+  const int far = nodes > 1 ? nodes : 0, near = ranks - far;
+  p.sum += cost.sequential_passes * (near * machine.latency + far * network.latency) +
+           cost.passed_on * (near * machine.inverse_bandwidth + far * network.inverse_bandwidth);
+  return p;
+}
+
+std::optional<ClusterPrediction> best_on_nodes(const StepCost& cost, const Machine& machine, const Network& network,
+                                               int nodes, int cores, std::uint32_t blocks) {
+  std::optional<ClusterPrediction> best;
+  const auto attempt = [&](int ranks_of_node) {
+    const ClusterPrediction p = predict_cluster(cost, machine, network, nodes, ranks_of_node);
+    if (static_cast<std::uint32_t>(p.ranks()) <= blocks && (!best || p.step() < best->step())) best = p;
+  };
+  for (int r = 1; r < cores; r *= 2) attempt(r);
+  attempt(cores);
+  return best;
 }
 
 TimeShares time_shares(const StepCost& cost, const Machine& machine, std::uint32_t blocks) {

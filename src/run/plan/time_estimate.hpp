@@ -4,6 +4,7 @@
 // result depends on it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,32 @@ struct Prediction {
   double step() const { return compute + communication; }
 };
 Prediction predict(const StepCost& cost, const Machine& machine, int ranks);
+
+/// What joins the nodes of a cluster. Inside a node messages are those of Machine.
+struct Network {
+  double latency = 5e-6;             ///< seconds per message
+  double inverse_bandwidth = 8e-10;  ///< seconds per byte: 10 Gbit/s
+};
+/// "100G" or "100M" bits per second, as seconds per byte. Throws ConfigError naming `key`.
+double inverse_bandwidth_of(const std::string& bits_per_second, const std::string& key);
+
+/// Where the time of a step goes, in seconds, on so many nodes with so many ranks each.
+struct ClusterPrediction {
+  int nodes = 1, ranks_of_node = 1;
+  double kernels = 0;    ///< of the slowest rank, with the normals that every rank draws
+  double root = 0;       ///< what the root's own work (its noise) adds to that
+  double sum = 0;        ///< messages to the root
+  double broadcast = 0;  ///< messages from the root
+  int ranks() const { return nodes * ranks_of_node; }
+  double step() const { return kernels + root + sum + broadcast; }
+};
+/// As predict(), where messages go up a tree inside each node, and then one over the nodes.
+ClusterPrediction predict_cluster(const StepCost& cost, const Machine& machine, const Network& network, int nodes,
+                                  int ranks_of_node);
+/// The quickest of 1, 2, 4, ... and `cores` ranks a node, of no more ranks than `blocks`; the fewest of equals.
+/// Nothing if there are fewer blocks than nodes.
+std::optional<ClusterPrediction> best_on_nodes(const StepCost& cost, const Machine& machine, const Network& network,
+                                               int nodes, int cores, std::uint32_t blocks);
 
 /// What makes a step uneven, in units of the kernels' time for a block.
 struct TimeShares {

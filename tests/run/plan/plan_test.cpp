@@ -288,5 +288,39 @@ TEST(Cost, RootsWorkAndWhatWaitsForIt) {
   EXPECT_NEAR(time_shares(cost, machine, 16).afterwards, 2, 1e-12);
 }
 
+TEST(Cost, TreesInsideNodesAndBetweenThem) {
+  const StepCost cost{.records = 1000, .flops = 4e9, .noise_values = 1e6, .up = 4000008, .down = 4000004};
+  const Machine machine{
+      .latency = 1e-6, .inverse_bandwidth = 1e-10, .flops = 1e11, .record_seconds = 1e-6, .noise_seconds = 1e-8};
+  const Network network{.latency = 1e-5, .inverse_bandwidth = 1e-9};
+  const ClusterPrediction one = predict_cluster(cost, machine, network, 1, 4);
+  EXPECT_NEAR(one.step(), predict(cost, machine, 4).step(), 1e-12);  // a node is a machine
+  EXPECT_NEAR(one.kernels, 0.01, 1e-12);
+  EXPECT_NEAR(one.root, 0.0025, 1e-12);
+  const ClusterPrediction p = predict_cluster(cost, machine, network, 8, 4);
+  EXPECT_EQ(p.ranks(), 32);
+  EXPECT_NEAR(p.kernels, 0.04 / 32, 1e-12);
+  EXPECT_NEAR(p.root, 0.01 - 0.04 / 32, 1e-12);  // the noise alone, which the others wait for
+  EXPECT_NEAR(p.sum, 2 * (1e-6 + 4000008e-10) + 3 * (1e-5 + 4000008e-9), 1e-12);
+  EXPECT_NEAR(p.broadcast, 2 * (1e-6 + 4000004e-10) + 3 * (1e-5 + 4000004e-9), 1e-12);
+}
+
+TEST(Cost, TheQuickestRanksOfANode) {
+  const Machine machine{.latency = 1e-6, .inverse_bandwidth = 1e-10, .flops = 1e11, .record_seconds = 1e-6};
+  const StepCost long_step{.records = 1e6, .up = 8, .down = 8};
+  EXPECT_EQ(best_on_nodes(long_step, machine, {}, 4, 48, 1024)->ranks_of_node, 48);
+  EXPECT_EQ(best_on_nodes(long_step, machine, {}, 4, 48, 64)->ranks_of_node, 16);  // no more ranks than blocks
+  const StepCost short_step{.records = 1, .up = 8, .down = 8};
+  EXPECT_EQ(best_on_nodes(short_step, machine, {}, 4, 48, 1024)->ranks_of_node, 1);
+  EXPECT_FALSE(best_on_nodes(long_step, machine, {}, 65, 48, 64));
+}
+
+TEST(Cost, RatesOfNetworks) {
+  EXPECT_DOUBLE_EQ(inverse_bandwidth_of("100G", "--network"), 8e-11);
+  EXPECT_DOUBLE_EQ(inverse_bandwidth_of("2.5M", "--network"), 3.2e-6);
+  for (const char* bad : {"", "G", "100", "100Gb", "-1G", "0G", "infG", "nanM"})
+    EXPECT_THROW(inverse_bandwidth_of(bad, "--network"), ConfigError) << bad;
+}
+
 }  // namespace
 }  // namespace dpmpi::plan_test
