@@ -90,6 +90,30 @@ TEST(HeldOutEstimates, BinsAreAsManyAsRecordsFill) {
   EXPECT_EQ(chosen(1000, 0, true), std::pair(std::size_t{32}, std::size_t{0}));
 }
 
+// As files of versions before 2026-11-29 have them: one bin for 20 records and 40 deviations of noise, 8 to 16 of
+// them.
+TEST(HeldOutEstimates, BinsOfEarlierVersions) {
+  const auto bins = [](bool signs, std::uint64_t n, double noise_std) {
+    CountedScores shape;
+    shape.signs = signs;
+    shape.choose_bins(n, noise_std);
+    EXPECT_TRUE(!EarlierBins::on() || shape.halvings == 0);
+    return shape.bins;
+  };
+  const std::size_t today = bins(true, 10000, 3);
+  {
+    const EarlierBins earlier;
+    for (const bool signs : {true, false}) {
+      EXPECT_EQ(bins(signs, 100, 3), 8u);
+      EXPECT_EQ(bins(signs, 1300, 3), 10u);
+      EXPECT_EQ(bins(signs, 220, 0), 11u);
+      EXPECT_EQ(bins(signs, 10000, 3), 16u);
+    }
+  }
+  EXPECT_EQ(bins(true, 10000, 3), today);
+  EXPECT_GT(today, 16u);
+}
+
 struct Condition {
   Law law = {};
   std::size_t records = 3000;
