@@ -109,7 +109,7 @@ void print_cluster(const ClusterRequest& cluster, const Plan& plan, const StepCo
                  n);
       continue;
     }
-    const auto share = [&](double seconds) { return 100 * seconds / best->step(); };
+    const auto share = [step = best->step()](double seconds) { return 100 * seconds / step; };
     fmt::print("  {:>5}  x {:<4} {:>9.4g}  {:>5.1f} %  {:>10.1f} % {:>5.1f} % {:>5.1f} %\n", n, best->ranks_of_node,
                1 / best->step(), share(best->kernels), share(best->root), share(best->sum), share(best->broadcast));
   }
