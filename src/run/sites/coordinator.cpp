@@ -358,7 +358,8 @@ void combine_round(const std::string& directory, const std::vector<std::string>&
   job.facts.feature_names = read_file(desk.names(), file_limit::document);
   TrainOptions options{
       .resume = begun ? std::optional(directory) : std::nullopt, .quiet = quiet || begun, .job = &job};
-  const auto run = prepare(Communicator::alone(), *config, options);
+  const Communicator alone = Communicator::alone();  // outlives the run, which refers to it
+  const auto run = prepare(alone, *config, options);
   check_plan(*run, round);
   if (run->next < round.round) take_step(*run);
   options.quiet = quiet;  // of the rounds between, only the first says all of its settings
