@@ -1,5 +1,6 @@
 #include "data/load/file_loader.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -59,8 +60,11 @@ class FileLoader {
   /// Before the records are checked, so that no change after the check goes unseen.
   MappedBlocks map(const std::vector<Extent>& extents) const {
     const Section& rows = source_.layout.records();
-    return {*source_.file_of(rows).file, rows, extents[begin_ - range_.first].begin,
-            extents[end_ - 1 - range_.first].end, own_slots()};
+    const std::uint64_t begin = extents[begin_ - range_.first].begin;
+    std::uint64_t end = begin;
+    for (std::uint32_t b = begin_; b < end_; ++b)  // blocks behind the file have no extent
+      end = std::max(end, extents[b - range_.first].end);
+    return {*source_.file_of(rows).file, rows, begin, end, own_slots()};
   }
 
   /// Null: they are in memory.

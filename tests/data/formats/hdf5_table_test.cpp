@@ -243,7 +243,8 @@ TEST_F(Hdf5Table, NobodyIsAFaultWithoutItsValue) {
   const BlockLayout layout{2, 1};
   const auto message = without_path(message_of<Error>([&] {
                                       load(Communicator::alone(), DataFiles(o).training, layout,
-                                           Ownership::even(1, 1), LabelKind::real);
+                                           Ownership::even(1, 1), LabelKind::real, 0,
+                                           {.key = SecretKey::from_seed(1)});
                                     }),
                                     folder_.file(""));
   EXPECT_MENTIONS(message, "a.h5: record 2: dataset 'who': missing value");

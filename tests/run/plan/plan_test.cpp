@@ -110,7 +110,7 @@ TEST_F(Planning, TextSaysWhatJsonSays) {
     EXPECT_NE(outcome.output.find(part), std::string::npos) << part << "\n" << outcome.output;
 }
 
-// What a run writes is what was planned, whatever the launcher; predictions stay out of it.
+// What a run writes is what was planned, whatever the launcher; predictions and memory stay out of it.
 TEST_F(Planning, TheFileOfARunIsThePlan) {
   ASSERT_EQ(test::run_command(
                 fmt::format("mpirun -n 2 {} -q {} --set run.dir={}/run", test::program(), config(), folder()))
@@ -118,6 +118,7 @@ TEST_F(Planning, TheFileOfARunIsThePlan) {
             0);
   json plan = planned();
   EXPECT_EQ(plan.erase("predicted"), 1u);
+  EXPECT_EQ(plan.erase("records"), 1u);
   EXPECT_EQ(json::parse(read_file(folder() + "/run/plan.json")), plan);
 }
 

@@ -257,23 +257,34 @@ TEST_F(Invariance, GeneratorsOfLayers) {
   }
 }
 
-// Value functions that see images of a state: of transitions, and of two of them in a row.
+// Value functions that see images of a state: of transitions, and of several of them in a row.
 TEST_F(Invariance, ValuesOfLayers) {
+  const auto episode_file = [](const char* part) { return fmt::format("{}/value-episodes{}.csv", folder(), part); };
+  if (test::world().is_root()) {
+    GenerateOptions options;
+    options.kind = "cartpole";
+    options.records = 301, options.eval_records = 103, options.episode_steps = 4;
+    options.output = episode_file("");
+    generate(options);
+  }
+  test::world().barrier();
   for (const auto& [method, unit] : {std::pair{"private-diff", "transition"},
                                      {"dp-sgda", "transition"},
                                      {"dptd", "transition"},
                                      {"private-diff", "episode"}}) {
     const bool episodes = std::string(unit) == "episode";
-    Settings settings{fmt::format("data.train={}/{}.csv", folder(), episodes ? "blobs" : "cartpole"),
-                      fmt::format("data.eval={}/{}-eval.csv", folder(), episodes ? "blobs" : "cartpole"),
-                      "data.header=yes", fmt::format("data.features={}", episodes ? 12 : 9)};
+    const auto file = [&](const char* part) {
+      return episodes ? episode_file(part) : fmt::format("{}/cartpole{}.csv", folder(), part);
+    };
+    Settings settings{"data.train=" + file(""), "data.eval=" + file("-eval"),
+                      fmt::format("data.features={}", episodes ? 40 : 9)};
     for (const auto& option : options_of(method, "td")) settings.push_back(option);
     settings.insert(settings.end(),
                     {fmt::format("method.name={}", method), "objective.name=td", "objective.value=network",
-                     fmt::format("objective.unit={}", unit), "objective.episode_steps=2",
+                     fmt::format("objective.unit={}", unit), "objective.episode_steps=4",
                      episodes ? "objective.layers=dense 5, layernorm, softplus, dense 1"
                               : "objective.layers=conv 3 2x1, tanh, flatten, dense 1",
-                     episodes ? "objective.input=2" : "objective.input=1x2x2"});
+                     episodes ? "objective.input=4" : "objective.input=1x2x2"});
     expect_same({1, 2, 3, 5, 8}, settings, fmt::format("{} td with layers, {}", method, unit));
   }
 }
