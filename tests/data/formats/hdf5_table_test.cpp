@@ -241,12 +241,12 @@ TEST_F(Hdf5Table, NobodyIsAFaultWithoutItsValue) {
   o.train = folder_.file("a.h5");
   o.person = "who";
   const BlockLayout layout{2, 1};
-  const auto message = without_path(message_of<Error>([&] {
-                                      load(Communicator::alone(), DataFiles(o).training, layout,
-                                           Ownership::even(1, 1), LabelKind::real, 0,
-                                           {.key = SecretKey::from_seed(1)});
-                                    }),
-                                    folder_.file(""));
+  const auto message =
+      without_path(message_of<Error>([&] {
+                     load(Communicator::alone(), DataFiles(o).training, layout, Ownership::even(1, 1),
+                          LabelKind::real, 0, {.key = SecretKey::from_seed(1)});
+                   }),
+                   folder_.file(""));
   EXPECT_MENTIONS(message, "a.h5: record 2: dataset 'who': missing value");
   EXPECT_EQ(message.find("n/a"), message.npos);
   o.person = "x";
