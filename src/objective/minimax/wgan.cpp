@@ -211,13 +211,13 @@ class WganBuilder final : public ObjectiveEntry::Builder, public LayersOption {
   void declare(Options& options) override {
     options.add("generator", generator_, "units of the generator's hidden layers", Range::at_least(1))
         .add("critic", critic_, "units of the critic's hidden layers", Range::at_least(1))
-        .add("latent", latent_, "normals u that an image is made from", Range::at_least(1))
+        .add("latent", latent_, "normals u that an image is made from", Range::closed(1, 1 << 20))
         .add("classes", classes_,
              "classes of the labels, each of which the generator makes on demand (0: labels are not used)",
              Range::closed(0, 0x1p16))
         .add("image_rows", rows_, "rows of an image's pixels; rows times columns are the records' features",
-             Range::at_least(1))
-        .add("image_columns", columns_, "columns of an image's pixels", Range::at_least(1))
+             Range::closed(1, 1 << 16))
+        .add("image_columns", columns_, "columns of an image's pixels", Range::closed(1, 1 << 16))
         .add("fakes", fakes_, "images that each network is shown in a step", Range::closed(1, 0x1p20))
         .add("penalty", penalty_, "lambda of the public term -lambda |critic's weights|^2", Range::non_negative())
         .add("dual_radius", dual_radius_,

@@ -102,9 +102,7 @@ PrefixNoise::PrefixNoise(const Tree& tree, std::size_t dim) : tree_(tree), dim_(
     }
 }
 
-void PrefixNoise::restart() { scale_.clear(); }
-
-double PrefixNoise::largest_scale() const { return *std::max_element(scale_.begin(), scale_.end()); }
+void PrefixNoise::restart() { scale_.clear(), largest_ = 0; }
 
 // The node of this level that ends at the present leaf holds the last 2^level leaves.
 double PrefixNoise::node_scale(std::uint32_t level) const {
@@ -115,6 +113,7 @@ std::span<const double> PrefixNoise::next(double leaf_scale, const Draw& draw) {
   verify(leaf() < tree_.leaves, "a leaf of the tree");
   verify(leaf_scale > 0 && leaf_scale <= 1, "a leaf's scale in (0, 1]");
   scale_.push_back(leaf_scale);
+  largest_ = std::max(largest_, leaf_scale);
   switch (tree_.strategy) {
     case Strategy::fenwick:
       next_fenwick(draw);
@@ -179,7 +178,7 @@ void PrefixNoise::next_sqrt_toeplitz(const Draw& draw) {
   const std::uint64_t t = leaf();
   const std::span<double> newest = row(t - 1);
   draw(0, newest);
-  const double scale = largest_scale();
+  const double scale = largest_;
   for (double& x : newest) x *= scale;
   std::fill(prefix_.begin(), prefix_.end(), 0.0);
   for (std::uint64_t j = 0; j < t; ++j) add(coefficient_[t - 1 - j], row(j), prefix_);
@@ -191,7 +190,7 @@ void PrefixNoise::next_banded(const Draw& draw) {
   const std::uint64_t t = leaf(), band = tree_.band;
   if (t == 1) std::fill(prefix_.begin(), prefix_.end(), 0.0);
   draw(0, fresh_);
-  const double scale = largest_scale();
+  const double scale = largest_;
   for (double& x : fresh_) x *= scale;
   for (std::uint64_t j = 1; j < std::min(band, t); ++j) add(-coefficient_[j], row((t - 1 - j) % band), fresh_);
   std::copy(fresh_.begin(), fresh_.end(), row((t - 1) % band).begin());
@@ -206,7 +205,7 @@ void PrefixNoise::next_buffered(const Draw& draw) {
   draw(0, fresh_);
   constexpr auto passes = buffered_passes(std::make_index_sequence<Buffers::most + 1>());
   const double norm = norms_.empty() ? 1 : norms_.at(leaf() - 1);
-  passes.at(tree_.buffers.count)(tree_.buffers, largest_scale(), norm, fresh_, kept_.data(), prefix_.data());
+  passes.at(tree_.buffers.count)(tree_.buffers, largest_, norm, fresh_, kept_.data(), prefix_.data());
 }
 
 }  // namespace dpmpi

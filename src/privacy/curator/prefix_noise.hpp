@@ -51,12 +51,12 @@ class PrefixNoise {
   void next_banded(const Draw& draw);
   void next_buffered(const Draw& draw);
   double node_scale(std::uint32_t level) const;
-  double largest_scale() const;
   std::span<double> row(std::uint64_t i) { return std::span(kept_).subspan(i * dim_, dim_); }
 
   Tree tree_;
   std::size_t dim_;
   std::vector<double> scale_;        // of the leaves so far
+  double largest_ = 0;               // of these
   std::vector<double> coefficient_;  // c_0, c_1, ...
   std::vector<double> norms_;        // of the columns, normalized_blt only
   AlignedVector<double> kept_;       // rows: one a level, or past draws

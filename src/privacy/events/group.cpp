@@ -24,7 +24,7 @@ struct SeenByGroup {
   template <class M>
   Mechanism operator()(const M& m) const {
     M seen = m;
-    if constexpr (requires { m.steps; }) {  // hidden iterates
+    if constexpr (requires { m.hybrid; }) {  // hidden iterates
       throw PrivacyError(
           "nothing is known of hidden_state events for groups: convert its epsilon and delta yourself, k epsilon and "
           "delta (e^(k epsilon) - 1) / (e^epsilon - 1)");

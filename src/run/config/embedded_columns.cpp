@@ -85,7 +85,13 @@ class EmbeddedColumns {
       return;
     }
     std::ranges::sort(ranges, {}, &FeatureRange::first);
-    for (const auto& [first, last] : ranges) out_ += fmt::format(" {}-{}", first, last);
+    for (const auto& [first, last] : ranges) out_ += " " + text_of({first, last});
+  }
+  /// With a zero in front where a column has this name: what is resolved is read again with a finished run.
+  std::string text_of(const FeatureRange& range) const {
+    std::string text = fmt::format("{}-{}", range.first, range.last);
+    while (file_ != nullptr && file_->find(text) != nullptr) text = "0" + text;
+    return text;
   }
   /// Nothing at the end of the layer.
   std::optional<LayersWord> next_column() {

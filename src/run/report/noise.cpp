@@ -63,7 +63,7 @@ std::string noise_against_signal(const RunRecord& run) {
 constexpr std::uint64_t most_leaves = 256;  // of a curve; some strategies take long for a leaf
 
 // Noise of a wider band takes too long to compute; no method has one.
-constexpr std::uint64_t largest_band = 4096;
+constexpr std::uint64_t largest_band = 512;
 
 /// Deviation of the noise in each prefix sum, in units of `unit` draws.
 Plot::Line prefix_noise_line(const std::string& name, const Tree& tree, double unit, int colour) {

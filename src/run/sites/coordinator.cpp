@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +13,7 @@
 #include "core/errors.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
+#include "core/files/durable.hpp"
 #include "core/secrecy.hpp"
 #include "data/load/load.hpp"
 #include "privacy/curator/commitment.hpp"
@@ -40,10 +42,23 @@ struct Desk {
   std::string key() const { return folder() + "/key"; }
   std::string round() const { return folder() + "/round"; }
   std::string config() const { return folder() + "/config.ini"; }
-  std::string names() const { return folder() + "/names"; }            ///< of the features
-  std::string tags() const { return folder() + "/tags"; }              ///< of all blocks, from the first round on
+  std::string place() const { return folder() + "/place"; }  ///< which file the key is: another one in every copy
+  std::string names() const { return folder() + "/names"; }  ///< of the features
+  std::string tags() const { return folder() + "/tags"; }    ///< of all blocks, from the first round on
   std::string combined() const { return folder() + "/rounds.jsonl"; }  ///< which parts each round was made of
 };
+
+std::uint64_t inode_of(const std::string& path) { return DurableFile(path, O_RDONLY, 0).inode(); }
+
+/// Two copies of the folder would add the same noise to two sums, whose difference tells what a left-out site has.
+/// Throws PrivacyError if this is one.
+void check_original(const Desk& desk) {
+  if (read_file(desk.place(), file_limit::document) == std::to_string(inode_of(desk.key()))) return;
+  throw PrivacyError(fmt::format(
+      "{} is a copy, or was restored from a backup: only the run that dpmpi round open has made goes on, for two copies "
+      "would add the same noise to two sums. Go on with the original, or begin a new run",
+      desk.run));
+}
 
 std::string random_digits() { return SecretKey::from_system().authenticate("salt"); }
 
@@ -66,6 +81,11 @@ std::vector<JoinFile> read_joined(const RunConfig& config, const std::vector<std
       if (!config.has_digest(join.config))
         throw DataError(
             fmt::format("{}: site {} joined with other settings than {}", path, join.site + 1, config.path()));
+      try {
+        agreed_key(SecretKey::from_system(), join.key, "joined");
+      } catch (const PrivacyError& e) {
+        throw PrivacyError(fmt::format("{}: {}", path, e.what()));
+      }
       if (found[join.site]) throw DataError(fmt::format("{}: site {} has joined twice", path, join.site + 1));
       found[join.site] = std::move(join);
     });
@@ -281,7 +301,8 @@ void open_next(const Desk& desk, RoundFile round, Training& run, const SecretKey
 // What is left of the rounds is who was in which.
 void clear(const Desk& desk) {
   wipe_secret(desk.key());
-  for (const std::string& file : {desk.round(), desk.config(), desk.tags(), desk.names()}) fs::remove(file);
+  for (const std::string& file : {desk.round(), desk.config(), desk.tags(), desk.names(), desk.place()})
+    fs::remove(file);
 }
 
 /// Throws ConfigError if the run is finished, after it has ended what a kill has left undone.
@@ -331,6 +352,7 @@ void open_run_of_sites(const RunConfig& config, const std::vector<std::string>& 
   fs::create_directories(desk.folder());
   fs::permissions(desk.folder(), fs::perms::owner_all);
   write_secret(desk.key(), coordinator);
+  write_file(desk.place(), std::to_string(inode_of(desk.key())));
   write_file(desk.config(), config.resolved());
   write_file(desk.names(), job.facts.feature_names);
   write_round(desk, round, coordinator, run_key);
@@ -346,11 +368,9 @@ void combine_round(const std::string& directory, const std::vector<std::string>&
   const SecretKey coordinator = read_secret(desk.key());
   const RoundFile round = RoundFile::read(desk.round());
   const std::vector<PartFile> parts = read_parts(round, coordinator, paths);
+  check_original(desk);
   const std::string tags = tags_of_all(desk, round, parts);
   SumOfParts sums(round, parts);
-  note_parts(desk, round, parts);
-  fault_point("parts");
-
   const bool begun = has_checkpoint(directory);
   const auto config = config_of(desk, begun, quiet);
   SiteJob job{.facts = round.facts, .sums = &sums, .key = key_of_run(coordinator, *config), .tags = tags};
@@ -361,6 +381,8 @@ void combine_round(const std::string& directory, const std::vector<std::string>&
   const Communicator alone = Communicator::alone();  // outlives the run, which refers to it
   const auto run = prepare(alone, *config, options);
   check_plan(*run, round);
+  note_parts(desk, round, parts);
+  fault_point("parts");
   if (run->next < round.round) take_step(*run);
   options.quiet = quiet;  // of the rounds between, only the first says all of its settings
   if (run->next < run->plan.steps) return open_next(desk, round, *run, coordinator);
@@ -374,6 +396,7 @@ void repeat_round(const std::string& directory, const std::vector<std::int64_t>&
   const RunLock lock(desk.folder());
   const SecretKey coordinator = read_secret(desk.key());
   RoundFile round = RoundFile::read(desk.round());
+  check_original(desk);
   if (was_combined(LineLog(desk.combined()), round))
     throw PrivacyError(fmt::format(
         "round {} was combined: a second sum would differ from the first by what left-out sites have. Combine the same "

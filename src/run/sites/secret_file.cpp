@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -46,6 +48,22 @@ SecretKey read_secret(const std::string& path) {
   SecretKey key = SecretKey::from_bytes(std::span<const std::uint8_t, secret_size>(bytes, secret_size));
   wipe(text);
   return key;
+}
+
+void check_output(const std::string& output, const std::string& key, const std::vector<std::string>& others) {
+  const auto place = [](const std::string& path) {
+    std::error_code unknown;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path), unknown);
+  };
+  std::vector<std::string> kept{key};
+  kept.insert(kept.end(), others.begin(), others.end());
+  for (const std::string& path : kept)
+    if (place(path) == place(output))
+      throw ConfigError(fmt::format("--output {} is {}: choose another file", output, path));
+  std::string begin(secret_magic.size(), '\0');
+  if (std::ifstream(output, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size())) &&
+      begin == secret_magic)
+    throw ConfigError(fmt::format("--output {} is a secret key: choose another file", output));
 }
 
 void wipe_secret(const std::string& path) {

@@ -1,14 +1,17 @@
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include "core/console/log.hpp"
 #include "core/console/print.hpp"
 #include "core/errors.hpp"
 #include "core/files/digest.hpp"
+#include "core/files/durable.hpp"
 #include "core/files/untrusted_json.hpp"
 #include "core/secrecy.hpp"
 #include "data/load/load.hpp"
@@ -26,10 +29,15 @@
 namespace dpmpi {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// What a site has handed over, a line each: the memory that keeps it from handing over two sums behind one mask.
 class Handed {
  public:
-  explicit Handed(const std::string& path) : log_(path) {}
+  /// Beside the key, whatever name leads there. Throws ConfigError if another step with this key is under way,
+  /// PrivacyError if the log is gone: without it the key could hide two sums behind one mask.
+  explicit Handed(const std::string& key) : lock_(open(path_of(key))), log_(path_of(key)) {}
+  static std::string path_of(const std::string& key) { return fs::canonical(key).string() + ".rounds"; }
   bool knows_run(const RoundFile& round) const {
     return std::ranges::any_of(log_.lines(),
                                [&](const auto& line) { return text_member(line, "run") == round.run(); });
@@ -58,6 +66,20 @@ class Handed {
   }
 
  private:
+  static DurableFile open(const std::string& path) {
+    if (!fs::exists(path))
+      throw PrivacyError(fmt::format(
+          "{} is not there: it says what this key has handed over. Put it back beside the key (dpmpi site join makes "
+          "both)",
+          path));
+    DurableFile file(path, O_RDWR, 0);
+    bool unsupported = false;
+    if (!file.lock(unsupported))
+      throw ConfigError(fmt::format("{} is in use: another dpmpi site step with this key has not ended", path));
+    return file;
+  }
+
+  DurableFile lock_;
   LineLog log_;
 };
 
@@ -139,7 +161,8 @@ Asked read_asked(const Communicator& comm, const RunConfig& config, const SiteSt
     asked.own = read_secret(files.key);
     asked.site = own_site(asked.round, *asked.own, files.round);
     asked.keys = sealed_keys(asked.round, asked.site, *asked.own);
-    asked.handed.emplace(files.key + ".rounds");
+    asked.handed.emplace(files.key);
+    check_output(files.output, files.key, {Handed::path_of(files.key), files.round});
     asked.handed->refuse_earlier(asked.round);
   });
   comm.agree(asked.round.digest(), "the file of the round");
@@ -234,10 +257,12 @@ void join_run(const RunConfig& config, std::int64_t site, const std::string& key
   const std::size_t sites = config.data.shards.size();
   if (site < 1 || static_cast<std::size_t>(site) > sites)
     throw ConfigError(fmt::format("--site {}: data.shards names {} sites, from 1 on", site, sites));
+  check_output(output, key, {key + ".rounds"});
   const auto own = static_cast<std::uint32_t>(site - 1);
   const DatasetFacts facts = inspect(Communicator::alone(), own_dataset(config, own));
   const SecretKey secret = SecretKey::from_system();
   write_secret(key, secret);
+  write_file(Handed::path_of(key), "", 0600);
   write_file(output, JoinFile{config.digest(), own, public_key_of(secret), facts}.text());
   print_user("{}: {} records, {} features, and the public key. {} is secret: it stays here\n", output,
              facts.records, facts.features, key);

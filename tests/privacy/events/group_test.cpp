@@ -18,6 +18,16 @@ double delta_of(const Event& event, std::uint64_t size, double epsilon, Adjacenc
   return delta_guarantee(of_group({event}, size), adjacency, epsilon, "best").delta;
 }
 
+// Both have steps; each is refused by its name.
+TEST(Group, CyclicSamplesAreRefusedByTheirName) {
+  try {
+    of_group({{CyclicPoissonGaussian{20, 4, 4, 0.08, 3}, 1}}, 2);
+    ADD_FAILURE() << "accepted";
+  } catch (const PrivacyError& e) {
+    EXPECT_NE(std::string(e.what()).find("cyclic_poisson_gaussian"), std::string::npos) << e.what();
+  }
+}
+
 TEST(Group, OfASampledGroupIsLarger) {
   const auto seen = [](const Mechanism& m, std::uint64_t k) { return of_group({{m, 3}}, k).front().mechanism; };
   EXPECT_EQ(seen(PoissonGaussian{0.1, 2}, 4), Mechanism(PoissonGaussianGroup{0.1, 2, 4}));

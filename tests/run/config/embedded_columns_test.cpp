@@ -59,6 +59,16 @@ TEST(EmbeddedColumns, OddNamesStandInQuotationMarks) {
   EXPECT_MENTIONS(problems[0], "write \"1-2\" in quotation marks for the column, or 01-2 for the features");
 }
 
+// What a finished run says of itself is read again.
+TEST(EmbeddedColumns, ARangeThatIsAColumnsNameIsReadAgain) {
+  const ColumnsFile file("\"1-2\" category words=a,b\n\"01-2\" category words=a,b,c\ny label\n", "c.txt");
+  std::vector<std::string> problems;
+  const std::string once = with_embedded_columns("embedding 2 of \"1-2\" \"01-2\"", &file, problems);
+  EXPECT_EQ(once, "embedding 2 of 001-2 3-5");
+  EXPECT_EQ(with_embedded_columns(once, &file, problems), once);
+  EXPECT_TRUE(problems.empty());
+}
+
 TEST(EmbeddedColumns, BrokenQuotationMarksAreTold) {
   resolved("embedding 8 of \"home town, dense 3",
            "embedding of home town, dense 3: its quotation mark is not closed");

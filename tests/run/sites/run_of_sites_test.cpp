@@ -397,11 +397,51 @@ TEST_F(Sites, WhatSitesCannotDoIsSaidAllAtOnce) {
       << method;
 }
 
+// Both would add the same noise to the sums of different sites.
+TEST_F(Sites, ACopyOfTheRunReadsNoSum) {
+  open();
+  const std::vector<std::string> parts = steps();
+  fs::copy(path("run"), path("copy"), fs::copy_options::recursive);
+  EXPECT_TRUE(contains(refusal([&] { combine(parts, "copy"); }), "is a copy"));
+  combine(parts);
+  fs::copy(path("run"), path("later"), fs::copy_options::recursive);
+  EXPECT_TRUE(contains(refusal([&] { repeat_round(path("later"), {3}); }), "is a copy"));
+  finish();
+  EXPECT_FALSE(fs::exists(path("run") + "/sites/place"));
+}
+
+// Two parts behind one mask would give their difference away, by whatever name the key is called.
+TEST_F(Sites, AKeyHasOneMemory) {
+  open();
+  step(1);
+  change_a_record("1.csv");
+  fs::create_symlink(key("run", 1), key("link", 1));
+  fs::create_directories(path("link") + "/sites");
+  fs::copy_file(round(), round("link"));
+  EXPECT_TRUE(contains(refusal([&] { step(1, "link"); }), "another part for this file"));
+  fs::rename(key("run", 1) + ".rounds", path("kept"));
+  EXPECT_TRUE(contains(refusal([&] { step(1); }), "what this key has handed over. Put it back"));
+}
+
+TEST_F(Sites, NoOutputTakesThePlaceOfAKey) {
+  open();
+  const std::string secret = dpmpi::read_file(key("run", 1));
+  const auto step_into = [&](const std::string& output) {
+    return refusal([&] { step_at_site(Communicator::alone(), config(), {key("run", 1), round(), output}); });
+  };
+  for (const std::string& output : {key("run", 1), key("run", 1) + ".rounds", round(), key("run", 2)})
+    EXPECT_TRUE(contains(step_into(output), "choose another file")) << output;
+  EXPECT_TRUE(contains(refusal([&] { join_run(config(), 1, path("new"), path("new")); }), "choose another file"));
+  EXPECT_TRUE(contains(refusal([&] { join_run(config(), 1, path("new"), key("run", 3)); }), "choose another file"));
+  EXPECT_EQ(dpmpi::read_file(key("run", 1)), secret);
+  EXPECT_FALSE(fs::exists(path("new")));
+}
+
 // As its users type it, and the second site's job on two ranks.
 TEST_F(Sites, ASiteMayHaveSeveralRanks) {
   open();
   const std::string part = dpmpi::read_file(step(2));
-  fs::remove(key("run", 2) + ".rounds");
+  std::ofstream(key("run", 2) + ".rounds", std::ios::trunc);  // as if it had handed nothing over
   const test::Outcome outcome =
       test::run_command(fmt::format("mpirun -n 2 {} site step --config {} --key {} --round {} --output {}",
                                     test::program(), path("base.ini"), key("run", 2), round(), path("ranks")));
