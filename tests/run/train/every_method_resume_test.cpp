@@ -78,7 +78,7 @@ std::vector<Case> cases() {
   all.push_back(with(short_run("dp-ftrl"), {"method.momentum=0.9"}));
   all.push_back({"private-diff", options_of("private-diff", "td")});
   for (const char* more :
-       {"objective.name=td", "objective.value=network", "'objective.layers=dense 4, tanh, dense 1'"})
+       {"objective.name=td", "objective.value=network", "\"objective.layers=dense 4, tanh, dense 1\""})
     all.back().settings.emplace_back(more);
   for (const char* strategy : {"sqrt_toeplitz", "blt", "lambda", "identity"})
     all.push_back(with(short_run("dp-ftrl"), {"method.passes=3", "method.participation=continue",
