@@ -136,4 +136,15 @@ void ColumnCode::refuse_missing(std::string_view field) const {
                   show_field(field), place_));
 }
 
+std::vector<FeatureRange> features_of_columns(const ColumnsFile& file) {
+  std::vector<FeatureRange> all;
+  std::size_t before = 0;
+  for (const ColumnRule& rule : file.columns) {
+    const std::size_t width = makes_features(rule) ? ColumnCode(rule, file.place(rule), false).width() : 0;
+    all.push_back({before + 1, before + width});
+    before += width;
+  }
+  return all;
+}
+
 }  // namespace dpmpi

@@ -69,4 +69,13 @@ class ColumnCode {
   bool takes_numbers_;
 };
 
+/// Features of a column, counted from 1.
+struct FeatureRange {
+  std::size_t first = 1, last = 0;
+  bool has(std::size_t feature) const { return first <= feature && feature <= last; }
+};
+/// Of each column of the file, in its order; nothing (last < first) of one that makes none. Throws ConfigError as
+/// ColumnCode does.
+std::vector<FeatureRange> features_of_columns(const ColumnsFile& file);
+
 }  // namespace dpmpi

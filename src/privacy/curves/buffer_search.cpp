@@ -54,21 +54,10 @@ struct Search {
     return buffered_norm_nearly(b, n, participations.count, participations.separation) *
            PrefixWeights(b).mean_variance(n);
   }
-  // The weights g of prefixes (strategy.cpp), one buffer's share of the next as a sum that a new term joins and the
-  // oldest leaves.
   double mean_variance_of_band(const Buffers& b) const {
-    const double decay = b.decay[0], weight = b.weight[0];
-    double last = 1;  // decay^(band - 1)
-    for (std::uint64_t j = 1; j < band; ++j) last *= decay;
-    std::vector<double> g;
-    g.reserve(n);
-    double held = 0, sum = 0;
-    for (std::uint64_t t = 0; t < n; ++t) {
-      if (t > 0) held = decay * held + g[t - 1];
-      if (t >= band) held -= last * g[t - band];
-      g.push_back(1 - weight * held);
-      sum += real(n - t) * g[t] * g[t];
-    }
+    const std::vector<double> g = banded_prefix_weights(b, band, n);
+    double sum = 0;
+    for (std::uint64_t t = 0; t < n; ++t) sum += real(n - t) * g[t] * g[t];
     return sum / real(n);
   }
   double operator()(const Point& x) const { return allowed(x) ? error(buffers(x)) : infinity; }

@@ -109,4 +109,24 @@ double PrefixWeights::mean_variance(std::uint64_t n) const {
   return sum / static_cast<double>(n);
 }
 
+// A buffer's share of the next weight is a sum that a new term joins and the oldest leaves.
+std::vector<double> banded_prefix_weights(const Buffers& buffers, std::uint64_t band, std::uint64_t t) {
+  std::array<double, Buffers::most> held{}, oldest{};  // oldest: decay^(band - 1)
+  oldest.fill(1);
+  for (std::uint64_t j = 1; j < band; ++j)
+    for (std::size_t i = 0; i < buffers.count; ++i) oldest[i] *= buffers.decay[i];
+  std::vector<double> g;
+  g.reserve(t);
+  for (std::uint64_t s = 0; s < t; ++s) {
+    double next = 1;
+    for (std::size_t i = 0; i < buffers.count; ++i) {
+      if (s > 0) held[i] = buffers.decay[i] * held[i] + g[s - 1];
+      if (s >= band) held[i] -= oldest[i] * g[s - band];
+      next -= buffers.weight[i] * held[i];
+    }
+    g.push_back(next);
+  }
+  return g;
+}
+
 }  // namespace dpmpi

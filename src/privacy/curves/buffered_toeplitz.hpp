@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "privacy/events/event.hpp"
 
@@ -30,5 +31,9 @@ struct PrefixWeights {
   std::size_t count_;
   std::array<double, Buffers::most + 1> distance_{}, share_{};
 };
+
+/// The weights g_0, ..., g_{t-1} where the matrix has its first `band` >= 1 diagonals alone: of
+/// 1 / ((1 - x) (c_0 + ... + c_{band-1} x^{band-1})). t * count operations.
+std::vector<double> banded_prefix_weights(const Buffers& buffers, std::uint64_t band, std::uint64_t t);
 
 }  // namespace dpmpi

@@ -162,15 +162,19 @@ std::uint64_t bits_set(std::uint64_t n, int level) {
 // g_0, ..., g_{t-1}: the coefficients of 1 / ((1 - x) c(x)) with c(x) = sum_{j < band} c_j x^j. The noise of prefix
 // t is sum_{j < t} g_j xi_{t-j}. They approach 1 / c(1), because the roots of c lie outside the unit circle (its
 // coefficients fall). Those of the square root do so fast: with each further band the distance falls to about a
-// quarter (measured up to band 4096), so after 24 bands it is below rounding. Of buffers all are computed.
+// quarter (measured up to band 4096), so after 24 bands it is below rounding. Those of buffers are all computed.
 struct BandedWeights {
   std::vector<double> g;
   double limit;
 
   BandedWeights(const Tree& tree, std::uint64_t t) {
     const std::vector<double> c = banded_coefficients(tree);
-    const std::uint64_t band = c.size(), computed = tree.strategy == Strategy::banded ? std::min(t, 24 * band) : t;
+    const std::uint64_t band = c.size(), computed = std::min(t, 24 * band);
     limit = 1 / std::accumulate(c.begin(), c.end(), 0.0);
+    if (tree.strategy == Strategy::banded_blt) {
+      g = banded_prefix_weights(tree.buffers, band, t);
+      return;
+    }
     g.reserve(computed);
     while (g.size() < computed) {
       double next = 1;

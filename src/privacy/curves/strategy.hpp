@@ -25,7 +25,7 @@ std::vector<double> banded_coefficients(const Tree& tree);
 /// Variance per coordinate of the noise in the estimate of the prefix sum M_1 + ... + M_t, in units of the variance
 /// of a node's noise; t in 1..leaves. The estimate adds nodes (fenwick, full), weighs them (full_honaker), or is
 /// row t of L S^-1, with L the lower triangle of ones (the others; infinite where the first t rows are singular).
-/// Accurate to 1e-11. Cheap, except for explicit matrices, t^2, and for bands, 24 band^2 operations, or t band of
+/// Accurate to 1e-11. Cheap, except for explicit matrices, t^2, and for bands, 24 band^2 operations, or t of
 /// banded_blt.
 double prefix_noise_variance(const Tree& tree, std::uint64_t t);
 /// Its mean over t = 1..leaves.

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "privacy/events/members.hpp"
+#include "privacy/events/relations.hpp"
 
 namespace dpmpi {
 namespace {
@@ -38,10 +39,7 @@ constexpr Allowed<std::uint64_t> leaf_count{"a whole number from 1 to 2^40",
 constexpr Allowed<std::uint64_t> whole_or_zero{"a whole number from 0 to 2^53",
                                                [](std::uint64_t x) { return x <= largest_whole; }};
 constexpr std::uint64_t most_explicit_leaves = 2048;
-// What several participations cost takes so many operations, times buffers.
-constexpr std::uint64_t most_participations = 1ULL << 20, most_without_buffers = 256,
-                        most_leaves_without_buffers = 1ULL << 20, most_normalized_leaves = 1ULL << 20;
-constexpr std::size_t most_releases = 4096, most_events_of_run = 4096;
+constexpr std::size_t most_events_of_run = 4096;
 
 constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "poisson_gaussian",
@@ -391,29 +389,6 @@ EventHeader parse_header(const Members& members, std::string_view where) {
   return header;
 }
 
-// What ranges of single members do not say.
-void check_run(const HiddenState& m, std::string_view where) {
-  const auto at_most = [&](std::string_view member, std::uint64_t x, std::string_view other, std::uint64_t most) {
-    if (x > most)
-      refuse(where, member, fmt::format("{}", x), fmt::format("a whole number up to {}, {}", other, most));
-  };
-  at_most("hybrid", m.hybrid, "steps", m.steps);
-  at_most("directions", m.directions, "dimension", m.dimension);
-  at_most("batch", m.batch, "population", m.population);
-  at_most("parts", m.parts, "population", m.population);
-  for (const double part : {m.before_multiplier, m.directional_multiplier, m.isotropic_multiplier})
-    if (!std::isfinite(m.noise_multiplier * part))
-      refuse(where, "noise_multiplier", fmt::format("{}", m.noise_multiplier), "a multiple that stays finite");
-  if (m.reshuffled && m.parts == 1) refuse(where, "reshuffled", "true", "false where there are no parts");
-  if (m.releases.empty()) return;
-  const bool ascending =
-      std::adjacent_find(m.releases.begin(), m.releases.end(), std::greater_equal<>()) == m.releases.end();
-  if (!ascending || m.releases.front() < 1 || m.releases.back() != m.steps || m.releases.size() > most_releases)
-    refuse(where, "releases",
-           fmt::format("a list of {} from {} to {}", m.releases.size(), m.releases.front(), m.releases.back()),
-           fmt::format("up to {} numbers of steps that ascend to steps, {}", most_releases, m.steps));
-}
-
 }  // namespace
 
 // Written out, because clang 14 cannot derive the order of a type that holds itself.
@@ -432,51 +407,17 @@ std::string_view name(Strategy strategy) { return strategy_names[static_cast<std
 std::string_view name(Repetitions distribution) { return repetition_names[static_cast<std::size_t>(distribution)]; }
 std::string_view name(const Mechanism& mechanism) { return mechanism_names[mechanism.index()]; }
 
-namespace {
-
-bool toeplitz(Strategy strategy) {
-  return strategy == Strategy::sqrt_toeplitz || strategy == Strategy::banded || strategy == Strategy::blt;
-}
-
-void check_leaves(const Tree& tree, std::string_view where) {
-  const auto up_to_leaves = fmt::format("a whole number from 1 to the number of leaves, {}", tree.leaves);
-  if (is_banded(tree.strategy) && tree.band > tree.leaves)
-    refuse(where, "band", fmt::format("{}", tree.band), up_to_leaves);
-  if (tree.strategy == Strategy::normalized_blt && tree.leaves > most_normalized_leaves)
-    refuse(where, "leaves", fmt::format("{}", tree.leaves), "up to 2^20 with normalized_blt");
-  if (tree.participations == 1) return;
-  if (!toeplitz(tree.strategy))
-    refuse(where, "participations", fmt::format("{} with strategy {}", tree.participations, name(tree.strategy)),
-           "more than 1 with sqrt_toeplitz, banded or blt");
-  if (tree.first_leaf != 1)
-    refuse(where, "first_leaf", fmt::format("{}", tree.first_leaf), "1 with several participations");
-  if (tree.separation > tree.leaves) refuse(where, "separation", fmt::format("{}", tree.separation), up_to_leaves);
-  const bool buffered = tree.strategy == Strategy::blt;
-  if (const auto most = buffered ? most_participations : most_without_buffers; tree.participations > most)
-    refuse(where, "participations", fmt::format("{}", tree.participations), fmt::format("up to {}", most));
-  if (!buffered && tree.leaves > most_leaves_without_buffers)
-    refuse(where, "leaves", fmt::format("{}", tree.leaves), "up to 2^20 with several participations, or blt");
-}
-
-}  // namespace
-
 void check(const Event& event, std::string_view where) {
   std::visit(
       [&](const auto& m) {
         for_each_member(m, Checker{where});
-        if constexpr (requires { m.hybrid; })
-          check_run(m, where);
+        if constexpr (
+            requires { m.hybrid; } || requires { m.strategy; } || requires { m.groups; })
+          check_relations(m, where);
         else if constexpr (requires { m.population; })
           if (m.batch > m.population)
             refuse(where, "batch", fmt::format("{}", m.batch),
                    fmt::format("a whole number from 1 to the population, {}", m.population));
-        if constexpr (requires { m.groups; })
-          if (m.band > m.groups)
-            refuse(where, "band", fmt::format("{}", m.band),
-                   fmt::format("a whole number from 1 to the number of groups, {}: a row that sees two steps of a "
-                               "group has no bound",
-                               m.groups));
-        if constexpr (requires { m.strategy; }) check_leaves(m, where);
       },
       event.mechanism);
   if (!natural.holds(event.count)) refuse(where, "count", fmt::format("{}", event.count), natural.text);

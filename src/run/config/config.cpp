@@ -1,6 +1,7 @@
 #include "run/config/config.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -16,6 +17,7 @@
 #include "core/files/run_file.hpp"
 #include "core/ini.hpp"
 #include "data/columns/added_attributes.hpp"
+#include "data/columns/coding.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/load/read_columns.hpp"
 #include "objective/capability_of.hpp"
@@ -225,6 +227,21 @@ void RunConfig::choose_among_trainings(const Settings& settings, std::vector<std
   method = std::make_unique<TunedTraining>(tune, candidates(tune.search, *entry, settings, problems));
 }
 
+// Before anything is spent: a scaled column is no group any more.
+void RunConfig::check_prepared_group(const ColumnsFile& columns, std::vector<std::string>& problems) const {
+  const std::string text = value("objective.group_feature");
+  std::size_t feature = 0;
+  std::from_chars(text.data(), text.data() + text.size(), feature);
+  if (feature == 0) return;
+  const std::vector<FeatureRange> features = features_of_columns(columns);
+  for (const std::size_t c : columns_without_scale(columns))
+    if (features[c].has(feature))
+      problems.push_back(fmt::format(
+          "objective.group_feature = {}: data.prepare = private would scale its column '{}', whose numbers "
+          "are groups: write mean=0 std=1 behind it in {}",
+          feature, columns.columns[c].name, columns.path));
+}
+
 void RunConfig::check_prepare(std::vector<std::string>& problems) const {
   if (!prepare.on()) {
     if (given("privacy.prepare_share") && prepare.share != PrepareOptions().share)
@@ -245,6 +262,7 @@ void RunConfig::check_prepare(std::vector<std::string>& problems) const {
     refuse("objective.train is read before anything is known of the columns: leave one of the two out");
   if (!data.columns_file) return;
   const ColumnsFile& columns = *data.columns_file;
+  check_prepared_group(columns, problems);
   if (columns_without_scale(columns).empty())
     refuse(fmt::format("{} has no column of kind number without range, mean and std: there is nothing to find out",
                        columns.path));

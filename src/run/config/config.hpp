@@ -98,6 +98,7 @@ class RunConfig {
   std::string essential_lines(bool with_defaults) const;
   void read_trainer(const Settings& settings, std::vector<std::string>& problems);
   void check_prepare(std::vector<std::string>& problems) const;
+  void check_prepared_group(const ColumnsFile& columns, std::vector<std::string>& problems) const;
   void choose_among_trainings(const Settings& settings, std::vector<std::string>& problems);
   void look_at_library(const Settings& settings);
 

@@ -21,11 +21,6 @@ struct LayersWord {
   bool quoted = false;
 };
 
-/// Features of a column, from 1.
-struct FeatureRange {
-  std::size_t first, last;
-};
-
 class EmbeddedColumns {
  public:
   EmbeddedColumns(std::string_view layers, const ColumnsFile* file, std::vector<std::string>& problems)
@@ -133,14 +128,13 @@ class EmbeddedColumns {
       refuse(name, "names of columns need a columns file (data.columns); features are written FIRST-LAST");
       return {};
     }
-    std::size_t before = 0;
+    const std::vector<FeatureRange> features = features_of_columns(*file_);
     std::vector<std::string> others;
-    for (const ColumnRule& rule : file_->columns) {
-      if (!makes_features(rule)) continue;
-      const std::size_t width = ColumnCode(rule, file_->place(rule), false).width();
-      if (rule.kind == ColumnKind::category && rule.name == name) return FeatureRange{before + 1, before + width};
-      if (rule.kind == ColumnKind::category) others.push_back(rule.name);
-      before += width;
+    for (std::size_t c = 0; c < features.size(); ++c) {
+      const ColumnRule& rule = file_->columns[c];
+      if (rule.kind != ColumnKind::category) continue;
+      if (rule.name == name) return features[c];
+      others.push_back(rule.name);
     }
     refuse(name, fmt::format("{} has no column of kind category with this name; there {}", file_->path,
                              others.empty() ? "is none" : fmt::format("are {}", fmt::join(others, ", "))));

@@ -262,8 +262,13 @@ void join_run(const RunConfig& config, std::int64_t site, const std::string& key
   const DatasetFacts facts = inspect(Communicator::alone(), own_dataset(config, own));
   const SecretKey secret = SecretKey::from_system();
   write_secret(key, secret);
-  write_file(Handed::path_of(key), "", 0600);
-  write_file(output, JoinFile{config.digest(), own, public_key_of(secret), facts}.text());
+  try {
+    write_file(Handed::path_of(key), "", 0600);
+    write_file(output, JoinFile{config.digest(), own, public_key_of(secret), facts}.text());
+  } catch (...) {  // nobody has the public key, and a second try makes another
+    wipe_secret(key);
+    throw;
+  }
   print_user("{}: {} records, {} features, and the public key. {} is secret: it stays here\n", output,
              facts.records, facts.features, key);
 }

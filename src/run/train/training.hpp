@@ -75,7 +75,9 @@ struct RootFiles {
 struct Training {
   using Clock = std::chrono::steady_clock;
 
+  /// All three must outlive it.
   Training(const Communicator& ranks, const RunConfig& settings, const TrainOptions& how);
+  Training(const Communicator&& ranks, const RunConfig& settings, const TrainOptions& how) = delete;
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
 
@@ -148,6 +150,8 @@ void make_plan(Training& run);
 /// Everything before the first step: what is public, from it the promise, then the records and the door in front of
 /// them, then the run directory or the checkpoint. Collective; throws on errors.
 std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& config, const TrainOptions& options);
+std::unique_ptr<Training> prepare(const Communicator&& comm, const RunConfig& config,
+                                  const TrainOptions& options) = delete;
 
 /// Everything after the last step: compares the ledger with the plan, writes model and certificate, wipes the key.
 /// Collective; throws on errors.

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include <gtest/gtest.h>
-#include <Eigen/Eigenvalues>
 
 #include "privacy/curves/strategy.hpp"
+#include "problems/least_error.hpp"
 
 namespace dpmpi::buffer_search_test {
 namespace {
@@ -24,28 +24,10 @@ double error(Strategy strategy, std::uint64_t leaves) {
   return squared_sensitivity(tree) * mean_prefix_noise_variance(tree);
 }
 
-// Of all factorisations of the prefix sums, with single participation: the least mean of tr(A X^-1) over X = C'C
-// with a diagonal of ones is (tr sqrt(V A V))^2 / n at the fixed point v = diag(sqrt(V A V)) of the dual (Denisov,
-// McMahan, Rush, Smith and Thakurta 2022), A = L'L. From below: every v of sum 1 is a lower bound.
-double least_error(Eigen::Index n) {
-  Eigen::MatrixXd L = Eigen::MatrixXd::Ones(n, n).triangularView<Eigen::Lower>();
-  const Eigen::MatrixXd A = L.transpose() * L;
-  Eigen::VectorXd v = Eigen::VectorXd::Ones(n);
-  double bound = 0;
-  for (int round = 0; round < 200; ++round) {
-    const Eigen::VectorXd root = (v / v.sum()).cwiseSqrt();
-    const Eigen::MatrixXd inner = root.asDiagonal() * A * root.asDiagonal();
-    const Eigen::MatrixXd square_root = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(inner).operatorSqrt();
-    bound = std::max(bound, square_root.trace() * square_root.trace() / static_cast<double>(n));
-    v = square_root.diagonal();
-  }
-  return bound;
-}
-
 // Toeplitz matrices do not get nearer: their late columns are shorter than their first, which pays for no privacy.
 TEST(BufferSearch, IsNearTheBestOfAllFactorisations) {
   for (const std::uint64_t n : {4u, 16u, 64u}) {
-    const double least = std::sqrt(least_error(static_cast<Eigen::Index>(n)));
+    const double least = std::sqrt(test::least_error_of_prefixes(static_cast<Eigen::Index>(n)));
     const double found = std::sqrt(error(best_buffers(4, n, {}), n));
     EXPECT_GE(found, least * (1 - 1e-9)) << n;
     EXPECT_LE(found, 1.04 * least) << n;

@@ -8,13 +8,14 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <boost/multiprecision/cpp_int.hpp>
 
 #include "core/errors.hpp"
 #include "privacy/curator/prefix_noise.hpp"
 #include "privacy/curves/buffer_search.hpp"
 #include "privacy/curves/strategy.hpp"
+#include "problems/least_error.hpp"
 #include "support/close.hpp"
 
 namespace dpmpi::normalized_buffers_test {
@@ -142,26 +143,10 @@ TEST(NormalizedBuffers, NoiseIsThatOfTheDecoder) {
   }
 }
 
-// The same bound as in buffer_search_test.cpp: the dual of the least error of all factorisations.
-double least_error(Eigen::Index n) {
-  Eigen::MatrixXd L = Eigen::MatrixXd::Ones(n, n).triangularView<Eigen::Lower>();
-  const Eigen::MatrixXd A = L.transpose() * L;
-  Eigen::VectorXd v = Eigen::VectorXd::Ones(n);
-  double bound = 0;
-  for (int round = 0; round < 200; ++round) {
-    const Eigen::VectorXd root = (v / v.sum()).cwiseSqrt();
-    const Eigen::MatrixXd inner = root.asDiagonal() * A * root.asDiagonal();
-    const Eigen::MatrixXd square_root = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(inner).operatorSqrt();
-    bound = std::max(bound, square_root.trace() * square_root.trace() / static_cast<double>(n));
-    v = square_root.diagonal();
-  }
-  return bound;
-}
-
 TEST(NormalizedBuffers, LeaveTwoPercentMoreNoiseThanTheLeast) {
   for (const std::uint64_t n : {4u, 16u, 64u}) {
     const Buffers found = best_buffers(4, n, {});
-    const double least = std::sqrt(least_error(static_cast<Eigen::Index>(n)));
+    const double least = std::sqrt(test::least_error_of_prefixes(static_cast<Eigen::Index>(n)));
     const double error = std::sqrt(mean_prefix_noise_variance(normalized(found, n)));
     EXPECT_GE(error, least * (1 - 1e-9)) << n;
     EXPECT_LE(error, 1.02 * least) << n;

@@ -281,6 +281,14 @@ TEST_F(PreparationRun, RefusesWhatItDoesNotGoWith) {
   EXPECT_NE(refusal({"data.prepare=maybe"}), "");
   std::ofstream(folder_ + "/scaled.txt") << "size number mean=0 std=1\ny label\n";
   EXPECT_NE(refusal({"data.columns=" + folder_ + "/scaled.txt"}).find("nothing to find out"), std::string::npos);
+  // Found out after the preparation, it would have cost its part of the budget.
+  std::ofstream(folder_ + "/group.txt") << "size category words=a,b\ngroup number\ny label\n";
+  const auto grouped = [&](int feature) {
+    return refusal({"data.columns=" + folder_ + "/group.txt", "objective.name=worst_group", "method.name=dp-sgda",
+                    fmt::format("objective.group_feature={}", feature), "objective.group_sizes=200,300"});
+  };
+  EXPECT_NE(grouped(3).find("would scale its column 'group'"), std::string::npos) << grouped(3);
+  EXPECT_EQ(grouped(1).find("would scale"), std::string::npos);
 }
 
 }  // namespace

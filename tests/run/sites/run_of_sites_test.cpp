@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "core/errors.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
+#include "core/files/durable.hpp"
 #include "data/synthetic/generate.hpp"
 #include "run/certify/verify.hpp"
 #include "run/directory/files.hpp"
@@ -421,6 +423,23 @@ TEST_F(Sites, AKeyHasOneMemory) {
   EXPECT_TRUE(contains(refusal([&] { step(1, "link"); }), "another part for this file"));
   fs::rename(key("run", 1) + ".rounds", path("kept"));
   EXPECT_TRUE(contains(refusal([&] { step(1); }), "what this key has handed over. Put it back"));
+}
+
+TEST_F(Sites, AKeyTakesOneStepAtATime) {
+  open();
+  DurableFile other(key("run", 1) + ".rounds", O_RDWR, 0);  // another process, as far as the lock can tell
+  bool unsupported = false;
+  ASSERT_TRUE(other.lock(unsupported));
+  if (unsupported) GTEST_SKIP() << "this file system has no locks";
+  EXPECT_TRUE(contains(refusal([&] { step(1); }), "another dpmpi site step with this key has not ended"));
+  other = DurableFile();
+  step(1);
+}
+
+TEST_F(Sites, AJoinThatFailsLeavesNoKey) {
+  EXPECT_NE(refusal([&] { join_run(config(), 1, path("new"), path("no/folder")); }), "accepted");
+  EXPECT_FALSE(fs::exists(path("new")));
+  join_run(config(), 1, path("new"), path("1.join"));
 }
 
 TEST_F(Sites, NoOutputTakesThePlaceOfAKey) {
