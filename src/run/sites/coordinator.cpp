@@ -83,8 +83,8 @@ std::vector<JoinFile> read_joined(const RunConfig& config, const std::vector<std
             fmt::format("{}: site {} joined with other settings than {}", path, join.site + 1, config.path()));
       try {
         agreed_key(SecretKey::from_system(), join.key, "joined");
-      } catch (const PrivacyError& e) {
-        throw PrivacyError(fmt::format("{}: {}", path, e.what()));
+      } catch (const DataError& e) {
+        throw DataError(fmt::format("{}: {}", path, e.what()));
       }
       if (found[join.site]) throw DataError(fmt::format("{}: site {} has joined twice", path, join.site + 1));
       found[join.site] = std::move(join);

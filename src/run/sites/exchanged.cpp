@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -202,6 +203,9 @@ RoundFile RoundFile::read(const std::string& path) {
   take_width(members, file.facts);
   file.coordinator = members.key("coordinator");
   file.sites = members.keys("sites");
+  // Of two sites with one key the masks of a third would cancel.
+  if (std::set(file.sites.begin(), file.sites.end()).size() < file.sites.size())
+    members.wrong("sites", "a list of different keys");
   for (const std::uint64_t site : members.numbers("present", file.sites.size())) {
     const bool ascends = site > (file.present.empty() ? 0 : file.present.back() + 1);
     if (!ascends) members.wrong("present", "an ascending list of sites");

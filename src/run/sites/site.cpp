@@ -42,6 +42,14 @@ class Handed {
     return std::ranges::any_of(log_.lines(),
                                [&](const auto& line) { return text_member(line, "run") == round.run(); });
   }
+  /// Another run, or one whose keys were exchanged on their way: nobody has compared them.
+  void refuse_unknown(const RoundFile& round) const {
+    if (round.round == 1 || knows_run(round)) return;
+    throw PrivacyError(fmt::format(
+        "the file is of round {} of a run in whose first round this key had no part: the keys in it are not those that "
+        "the sites compared then. Ask the coordinator which run this is",
+        round.round));
+  }
   void refuse_earlier(const RoundFile& round) const {
     for (const auto& line : log_.lines())
       if (text_member(line, "run") == round.run() && line.value("round", std::uint64_t{0}) > round.round)
@@ -163,6 +171,7 @@ Asked read_asked(const Communicator& comm, const RunConfig& config, const SiteSt
     asked.keys = sealed_keys(asked.round, asked.site, *asked.own);
     asked.handed.emplace(files.key);
     check_output(files.output, files.key, {Handed::path_of(files.key), files.round});
+    asked.handed->refuse_unknown(asked.round);
     asked.handed->refuse_earlier(asked.round);
   });
   comm.agree(asked.round.digest(), "the file of the round");

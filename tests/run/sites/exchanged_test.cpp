@@ -68,6 +68,13 @@ TEST_F(Exchanged, ARoundComesBackAsItWasWritten) {
   for (const std::uint32_t site : round.present) EXPECT_EQ(again.open_seal(own[site], site), keys(site));
 }
 
+// Of two sites with one key a third would add a mask and take it off again.
+TEST_F(Exchanged, TwoSitesWithOneKeyAreRefused) {
+  RoundFile forged = round;
+  forged.sites[2] = forged.sites[0];
+  EXPECT_TRUE(contains(read_round(forged.text()), "sites is not a list of different keys"));
+}
+
 TEST_F(Exchanged, SealsAreForOneSiteEach) {
   EXPECT_TRUE(contains(refusal([&] { round.open_seal(own[2], 0); }), "not written for this site"));
   EXPECT_TRUE(contains(refusal([&] { round.open_seal(coordinator, 2); }), "not written for this site"));

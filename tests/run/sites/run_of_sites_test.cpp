@@ -425,6 +425,37 @@ TEST_F(Sites, AKeyHasOneMemory) {
   EXPECT_TRUE(contains(refusal([&] { step(1); }), "what this key has handed over. Put it back"));
 }
 
+// The keys that all sites compare in the first round stay those of the run.
+TEST_F(Sites, AKeyThatIsExchangedAfterTheFirstRoundIsRefused) {
+  open();
+  combine(steps());
+  const SecretKey coordinator = read_secret(path("run") + "/sites/key");
+  RoundFile forged = RoundFile::read(round());
+  forged.sites[2] = public_key_of(SecretKey::from_system());
+  forged.seals.clear();
+  for (const std::uint32_t site : forged.present)
+    forged.put_seal(coordinator, site, std::string(32 * forged.keys_of_site(), 'k'));
+  fs::remove(round());
+  std::ofstream(round(), std::ios::binary) << forged.text();
+  EXPECT_TRUE(contains(refusal([&] { step(1); }), "in whose first round this key had no part"));
+}
+
+// Of a point of low order everybody knows what is agreed on.
+TEST_F(Sites, AKeyOfLowOrderIsToldByItsFile) {
+  std::vector<std::string> joined;
+  for (int s = 1; s <= 3; ++s) {
+    joined.push_back(path(fmt::format("{}.join", s)));
+    join_run(config(), s, path(fmt::format("{}.key", s)), joined.back());
+  }
+  auto low = nlohmann::ordered_json::parse(dpmpi::read_file(joined[1]));
+  low["key"] = std::string(64, '0');
+  std::ofstream(joined[1], std::ios::trunc) << low.dump();
+  const std::string said = refusal([&] { open_run_of_sites(config({"run.dir=" + path("run")}), joined); });
+  EXPECT_TRUE(contains(said, joined[1] + ": ")) << said;
+  EXPECT_TRUE(contains(said, "is no public key with which a key can be agreed on")) << said;
+  EXPECT_FALSE(fs::exists(path("run")));
+}
+
 TEST_F(Sites, AKeyTakesOneStepAtATime) {
   open();
   DurableFile other(key("run", 1) + ".rounds", O_RDWR, 0);  // another process, as far as the lock can tell
