@@ -1,5 +1,7 @@
 #include "run/report/warnings_section.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "run/report/html.hpp"
@@ -19,7 +21,7 @@ std::string warnings_of(const RunRecord& run, const std::string& name) {
 }
 
 /// What accuracy and loss are to be compared with.
-std::string constant_of(const RunRecord& run, const std::string& name) {
+std::string constant_of(const RunRecord& run) {
   const auto accuracy = run.last("constant.accuracy"), loss = run.last("constant.loss");
   const auto prepared = run.last("constant.prepared_accuracy");
   std::string text;
@@ -29,19 +31,27 @@ std::string constant_of(const RunRecord& run, const std::string& name) {
   if (accuracy) text += fmt::format(" The largest class is a share of {} of data.eval.", measured(*accuracy));
   if (loss)
     text += fmt::format(" One score for all records of data.eval has a loss of {} at best.", measured(*loss));
-  return text.empty() ? "" : html::paragraph(name + "To compare with:" + text);
+  return text;
+}
+
+/// Once where it is the same for all runs.
+std::string constants_of(const std::vector<RunRecord>& runs) {
+  const std::string first = runs.empty() ? "" : constant_of(runs[0]);
+  const bool same = std::ranges::all_of(runs, [&](const RunRecord& run) { return constant_of(run) == first; });
+  if (same) return first.empty() ? "" : html::paragraph("To compare with:" + first);
+  std::string out;
+  for (const RunRecord& run : runs)
+    if (const std::string text = constant_of(run); !text.empty())
+      out += html::paragraph(fmt::format("{}: To compare with:{}", run.name, text));
+  return out;
 }
 
 }  // namespace
 
 std::string warnings_section(const std::vector<RunRecord>& runs) {
-  std::string warnings, constants;
-  for (const RunRecord& run : runs) {
-    const std::string name = runs.size() > 1 ? run.name + ": " : "";
-    warnings += warnings_of(run, name);
-    constants += constant_of(run, name);
-  }
-  return (warnings.empty() ? "" : html::heading("Warnings") + warnings) + constants;
+  std::string warnings;
+  for (const RunRecord& run : runs) warnings += warnings_of(run, runs.size() > 1 ? run.name + ": " : "");
+  return (warnings.empty() ? "" : html::heading("Warnings") + warnings) + constants_of(runs);
 }
 
 }  // namespace dpmpi

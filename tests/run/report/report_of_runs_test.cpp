@@ -42,6 +42,9 @@ TEST_F(Report, RunsBesideEachOther) {
   EXPECT_FALSE(contains(page, "<td>method.batch</td>")) << "the same in all";
   EXPECT_FALSE(contains(page, "do not compare"));
   EXPECT_FALSE(contains(page, "best constant")) << "which stands beside a single run";
+  const auto told = page.find("To compare with:");
+  EXPECT_NE(told, std::string::npos);
+  EXPECT_EQ(told, page.rfind("To compare with:")) << "once, if it is the same for all";
 }
 
 // Runs whose loss falls like n^(-1/2) but for one of them.
