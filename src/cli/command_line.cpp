@@ -117,6 +117,12 @@ std::string unknown_option(const std::string& key, const Command& command, const
                      nearest.empty() ? "see dpmpi help " + command.name : fmt::format("did you mean {}?", nearest));
 }
 
+/// By one that a command does not take. `config`: there is none so far, and there could be.
+std::string meant_by_argument(const std::string& value, bool config) {
+  if (value.find('=') != value.npos) return fmt::format(" (did you mean --set {}?)", value);
+  return config && value.ends_with(".ini") ? fmt::format(" (did you mean --config {}?)", value) : "";
+}
+
 /// Fills the fields of the command and of `shared`; returns what is wrong.
 std::vector<std::string> fill(const Command& command, const Options& shared, const std::vector<po::option>& words,
                               const std::vector<Command>& all) {
@@ -146,9 +152,8 @@ std::vector<std::string> fill(const Command& command, const Options& shared, con
       problems.push_back(unknown_option(key, command, all));
       unknown = true;
     } else if (!unknown) {  // else it may be the value of that
-      problems.push_back(
-          fmt::format("unexpected argument '{}'{}", value,
-                      value.find('=') == value.npos ? "" : fmt::format(" (did you mean --set {}?)", value)));
+      const bool config = find(command.options, "config") && !given.contains("config");
+      problems.push_back(fmt::format("unexpected argument '{}'{}", value, meant_by_argument(value, config)));
     }
   }
   if (problems.empty() && !needed.empty())
@@ -163,9 +168,9 @@ const Command& find_command(const std::string& name, const std::vector<Command>&
     if (command.name == name) return command;
     names.push_back(command.name);
   }
-  const std::string nearest = nearest_name(name, names);
+  const std::string meant = name.ends_with(".ini") ? "--config " + name : nearest_name(name, names);
   throw ConfigError(fmt::format("unknown command '{}'{}; see dpmpi help", name,
-                                nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest)));
+                                meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant)));
 }
 
 CommandLine parse(const std::vector<std::string>& words) {

@@ -96,6 +96,8 @@ TEST_F(Cli, FoldersAreNoEventLists) {
 TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
   const std::vector<std::pair<std::string, std::string>> wrong{
       {"trian " + config(), "did you mean train?"},
+      {"my.ini", "unknown command 'my.ini' (did you mean --config my.ini?)"},
+      {"train my.ini", "unexpected argument 'my.ini' (did you mean --config my.ini?)"},
       {"train", "dpmpi train needs --config: mpirun -n N dpmpi --config FILE"},
       {"--config /nonexistent.ini", "cannot read the config file /nonexistent.ini"},
       {"--config " + folder(), "is a directory"},

@@ -24,13 +24,14 @@ using test::Outcome;
 TEST_F(Cli, AllConfigProblemsAreReportedAtOnce) {
   std::ofstream(folder() + "/bad.ini")
       << "[data]\ntrain = t.csv\nblocks = -3\n[objective]\nname = logistc\n[method]\nrate = fast\nclip = nan\n"
-         "[privacy]\ndelta = 2\nadjacency = both\n";
+         "[privacy]\ndelta = 2\nadjacency = both\n[training]\nlr = 1\n";
   const Outcome outcome = dpmpi("--config " + folder() + "/bad.ini");
   EXPECT_EQ(outcome.code, 2);
   for (const char* part :
        {"bad.ini:3: data.blocks = -3", "bad.ini:5: objective.name = logistc is not known (did you mean logistic?)",
         "bad.ini:7: method.rate = fast", "bad.ini:8: method.clip = nan", "bad.ini:10: privacy.delta = 2",
-        "bad.ini:11: privacy.adjacency = both", "needs privacy.epsilon"})
+        "bad.ini:11: privacy.adjacency = both", "needs privacy.epsilon",
+        "bad.ini:13: unknown key training.lr; did you mean method.rate?"})
     EXPECT_TRUE(contains(outcome.output, part)) << part << "\n" << outcome.output;
   std::ofstream(folder() + "/typo.ini")
       << read_file(folder() + "/base.ini") << "[method]\nlearning_rate = 3\nmomentun = 1\n";
@@ -44,7 +45,8 @@ TEST_F(Cli, KeysOfOtherProgramsMethodsAndSectionsAreToldByTheirNameHere) {
       {"method.lr", "did you mean method.rate?"},
       {"method.max_grad_norm", "did you mean method.clip?"},
       {"method.weight_decay", "did you mean objective.l2?"},
-      {"method.noise", "did you mean privacy.noise?"},
+      {"method.noise", "did you mean privacy.noise or privacy.noise_multiplier?"},
+      {"objective.num_classes", "dpmpi help logistic lists what there is\n"},
       {"method.sigma", "did you mean privacy.noise_multiplier?"},
       {"method.epsilon", "did you mean privacy.epsilon?"},
       {"privacy.target", "did you mean privacy.epsilon?"},
@@ -54,11 +56,12 @@ TEST_F(Cli, KeysOfOtherProgramsMethodsAndSectionsAreToldByTheirNameHere) {
       {"method.b_max", "it is an option of gibo"},
       {"method.passes", "did you mean method.epochs?; it is an option of dp-ftrl, zo-naive, zo-o2nc"},
       {"objective.hidden", "it is an option of auc, mlp"},
-      {"method.xyzxyzxyzxyz", "unknown key method.xyzxyzxyzxyz\n"},
+      {"method.xyzxyzxyzxyz", "unknown key method.xyzxyzxyzxyz; dpmpi help dp-sgd lists what there is\n"},
       {"metod.rate", "did you mean method.rate?"},
-      // Nothing is near, or the word is in more sections than one.
-      {"xx.y", "unknown key xx.y\n"},
-      {"data.name", "unknown key data.name\n"},
+      {"xx.y", "unknown key xx.y; sections are run, data, objective, method, privacy, report, audit, tune\n"},
+      {"data.name", "did you mean objective.name or method.name?\n"},
+      {"privacy.clip", "did you mean method.clip?\n"},
+      {"data.csv", "did you mean data.train?\n"},
       {"method.points", "unknown key method.points; it is an option of random-search\n"}};
   std::string set;
   for (const auto& [key, hint] : meant) set += " --set " + key + "=1";
@@ -72,6 +75,9 @@ TEST_F(Cli, KeysOfOtherProgramsMethodsAndSectionsAreToldByTheirNameHere) {
   }
   EXPECT_TRUE(contains(dpmpi(config() + " --set method.name=zo-o2nc --set method.epochs=3").output,
                        "unknown key method.epochs; did you mean method.passes?; it is an option of"));
+  EXPECT_TRUE(contains(dpmpi(config() + " --set method.name=ht-glm --set method.clip=1").output,
+                       "unknown key method.clip; it is an option of"))
+      << "and not of tune.clip";
 }
 
 TEST_F(Cli, TheNumberOfClassesIsAskedFor) {

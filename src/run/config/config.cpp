@@ -64,6 +64,21 @@ const typename Entries::value_type* entry_of(const Entries& entries, const std::
   return nullptr;
 }
 
+// What a method or an objective that is not known could have, nobody can say.
+Settings of_known_names(Settings settings, bool objective, bool method) {
+  std::erase_if(settings, [&](const auto& setting) {
+    return (!method && setting.first.starts_with("method.")) ||
+           (!objective && setting.first.starts_with("objective."));
+  });
+  return settings;
+}
+
+std::vector<const Options*> pointers_to(const std::vector<std::unique_ptr<Options>>& sections) {
+  std::vector<const Options*> all;
+  for (const auto& options : sections) all.push_back(options.get());
+  return all;
+}
+
 void refuse_removed(const Settings& settings) {
   std::vector<std::string> problems;
   const auto name = settings.find("method.name");
@@ -173,11 +188,10 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
     method->declare(method_section);
   }
   for (auto& options : sections_) options->read(settings, problems);
-  if (objective && method) {
-    std::vector<const Options*> declared;
-    for (const auto& options : sections_) declared.push_back(options.get());
-    check_unknown(settings, declared, problems, hint_for);
-  }
+  check_unknown(of_known_names(settings, objective != nullptr, method != nullptr), pointers_to(sections_), problems,
+                [&](const std::string& key, const std::vector<std::string>& known) {
+                  return hint_for(key, known, method_name, objective_name);
+                });
   for (const char* const file :
        {"run.dir", "run.stop_file", "audit.result", "objective.library", "objective.module", "objective.trainer"})
     if (const auto* const option = find(file)) option->parse(expand_home(option->text()));

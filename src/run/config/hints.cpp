@@ -1,6 +1,7 @@
 #include "run/config/hints.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -31,10 +32,11 @@ const std::vector<Synonyms>& synonyms() {
       {{"noise", "sigma", "noise_scale"}, {"privacy.noise_multiplier"}},
       {{"target", "target_epsilon", "eps", "budget"}, {"privacy.epsilon"}},
       {{"target_delta"}, {"privacy.delta"}},
-      {{"path", "file", "dataset", "train_data", "training"}, {"data.train"}},
+      {{"path", "file", "csv", "dataset", "train_data", "training"}, {"data.train"}},
       {{"test", "validation", "valid", "holdout"}, {"data.eval"}},
       {{"target", "target_column", "label_column", "labels", "y"}, {"data.label"}},
       {{"loss", "model"}, {"objective.name"}},
+      {{"num_classes", "n_classes", "nclasses"}, {"objective.classes"}},
       {{"algorithm", "optimizer", "optimiser"}, {"method.name"}},
       {{"layers", "hidden_layers", "hidden_sizes", "units"}, {"objective.hidden"}},
       {{"start", "pretrained", "pretrained_model", "init", "init_from", "warm_start"}, {"objective.start_model"}},
@@ -60,13 +62,15 @@ std::string by_synonym(std::string_view section, std::string_view word, const st
   return found;
 }
 
-/// The same word in another section, if there is one such section.
-std::string by_section(std::string_view word, const std::vector<std::string>& known) {
-  const auto has_word = [&](const std::string& key) {
-    const auto dot = key.find('.');
-    return dot != key.npos && std::string_view(key).substr(dot + 1) == word;
-  };
-  return std::ranges::count_if(known, has_word) == 1 ? *std::ranges::find_if(known, has_word) : "";
+/// The same word in other sections, if it does not stand in too many. What only searches and audits have is rarely
+/// meant.
+std::vector<std::string> by_section(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t most = 2;
+  std::vector<std::string> found;
+  std::ranges::copy_if(known, std::back_inserter(found), [&](std::string_view key) {
+    return key.substr(key.find('.') + 1) == word && !key.starts_with("tune.") && !key.starts_with("audit.");
+  });
+  return found.size() <= most ? found : std::vector<std::string>();
 }
 
 /// A near word of the same section, or the same word in a section of a near name.
@@ -106,24 +110,46 @@ std::vector<std::string> owners(const std::string& key) {
   return {};
 }
 
+/// What tells all keys of a section, or all sections.
+std::string list_of(std::string_view section, const std::vector<std::string>& known, const std::string& method,
+                    const std::string& objective) {
+  std::vector<std::string_view> sections;
+  for (const std::string& each : known)
+    if (const auto its = std::string_view(each).substr(0, each.find('.') + 1);
+        std::ranges::find(sections, its) == sections.end())
+      sections.push_back(its);
+  if (std::ranges::find(sections, section) == sections.end()) {
+    for (auto& each : sections) each.remove_suffix(1);
+    return fmt::format("sections are {}", fmt::join(sections, ", "));
+  }
+  const std::string_view name = section.substr(0, section.size() - 1);
+  return fmt::format("dpmpi help {} lists what there is", name == "method"      ? method
+                                                          : name == "objective" ? objective
+                                                                                : std::string(name));
+}
+
 }  // namespace
 
-std::string hint_for(const std::string& key, const std::vector<std::string>& known) {
+std::string hint_for(const std::string& key, const std::vector<std::string>& known, const std::string& method,
+                     const std::string& objective) {
   const auto dot = key.find('.');
   const std::string_view section = std::string_view(key).substr(0, dot + 1);
   const std::string_view word = dot == key.npos ? std::string_view(key) : std::string_view(key).substr(dot + 1);
   const std::vector<std::string> having = owners(key);
-  std::string meant = by_section(word, known);
-  if (meant.empty()) meant = by_synonym(section, word, known);
-  if (meant.empty() && having.empty()) meant = nearest_key(key, known);
+  std::vector<std::string> meant = by_section(word, known);
+  const auto add = [&](const std::string& other) {
+    if (!other.empty() && !is_among(meant, other)) meant.push_back(other);
+  };
+  add(by_synonym(section, word, known));
+  if (meant.empty() && having.empty()) add(nearest_key(key, known));
   std::vector<std::string> hints;
-  if (!meant.empty()) hints.push_back(fmt::format("did you mean {}?", meant));
+  if (!meant.empty()) hints.push_back(fmt::format("did you mean {}?", fmt::join(meant, " or ")));
   if (!having.empty()) hints.push_back(fmt::format("it is an option of {}", fmt::join(having, ", ")));
   if (key == "method.clip_quantile" && is_among(known, "method.dual_rate"))
     hints.emplace_back(
         "a step of a min-max method clips both sides, or differences, and a count of the records within one clip is not "
         "charged for there");
-  return fmt::format("{}", fmt::join(hints, "; "));
+  return hints.empty() ? list_of(section, known, method, objective) : fmt::format("{}", fmt::join(hints, "; "));
 }
 
 }  // namespace dpmpi
