@@ -112,7 +112,7 @@ TEST_F(Cli, PositiveLabelsThatNoPublicRecordHasAreRefused) {
   EXPECT_EQ(with("--set data.eval=no-eval.csv --set data.positive=yes").code, 3);
   const Outcome warned = with("--set data.eval=no-eval.csv --set data.positive=no");
   EXPECT_EQ(warned.code, 0) << warned.output;
-  EXPECT_TRUE(contains(warned.output, "every label of data.eval is one of these")) << warned.output;
+  EXPECT_TRUE(contains(warned.output, "all records of data.eval have the same label")) << warned.output;
   // Of private labels nothing is said.
   EXPECT_EQ(with("--set data.eval= --set data.positive=Yes --set run.dir=" + folder() + "/yes").code, 0);
 }

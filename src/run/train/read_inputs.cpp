@@ -99,14 +99,11 @@ void check_positive_labels(const Training& run) {
     for (const float label : block.records.label)
       if (!std::isnan(label)) ++found[label > 0];
   run.comm.sum(found);
-  const std::string what = fmt::format("data.positive = {}", fmt::join(positive, ","));
   if (found[1] == 0 && found[0] > 0)
     throw DataError(fmt::format(
-        "{}: no label of the public file data.eval is one of these; write labels as the file has them (or leave "
-        "data.eval out, if it has none of them and the training file does)",
-        what));
-  if (found[0] == 0 && found[1] > 0 && run.root)
-    warn("{}: every label of data.eval is one of these: accuracy says nothing there", what);
+        "data.positive = {}: no label of the public file data.eval is one of these; write labels as the file has them "
+        "(or leave data.eval out, if it has none of them and the training file does)",
+        fmt::join(positive, ",")));
 }
 
 void read_public_records(Training& run) {

@@ -111,6 +111,14 @@ Warning worse(std::string_view what, double model, double constant) {
       {{"model", three_digits(model)}, {"constant", three_digits(constant)}}};
 }
 
+Warning one_label() {
+  return {
+      "constant",
+      "all records of data.eval have the same label: neither a loss nor an accuracy there tells whether a model is "
+      "of any use. Take a public file that has the other labels, too",
+      {{"constant", 1.0}}};
+}
+
 }  // namespace
 
 std::vector<Measure> ConstantPredictor::measures() const {
@@ -122,6 +130,7 @@ std::vector<Measure> ConstantPredictor::measures() const {
 
 std::optional<Warning> ConstantPredictor::warning(const Evaluation& model) const {
   constexpr double clearly = 0.005;  // of the constant's: what three digits show
+  if (accuracy && *accuracy == 1) return one_label();
   if (loss) {
     if (model.loss > *loss + clearly * std::abs(*loss)) return worse("loss", model.loss, *loss);
   } else if (model.auc) {

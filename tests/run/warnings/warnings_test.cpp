@@ -240,6 +240,22 @@ TEST_F(Warnings, SayThatAModelIsWorseThanAConstant) {
       contains(read_file(path("flipped/report.html")) + read_file(path("run/report.html")), "largest class"));
 }
 
+TEST_F(Warnings, SayThatPublicRecordsOfOneLabelTellNothing) {
+  write_ordinary_people();
+  write_config(sgd);
+  std::ofstream(path("one.csv")) << [] {
+    std::string all, line;
+    std::istringstream lines(read_file(path("eval.csv")));
+    while (std::getline(lines, line))
+      if (line[0] != '-') all += line + "\n";
+    return all;
+  }();
+  expect_said(train("--set data.eval=one.csv", "one"), "all records of data.eval have the same label");
+  const auto found = warnings("constant", "one");
+  ASSERT_EQ(found.size(), 1U) << "and not that the model is worse than a constant";
+  EXPECT_EQ(found[0]["of_step"], 0);
+}
+
 // Sign labels: the entropy of their frequencies. Real ones: the variance, by the mean.
 TEST_F(Warnings, KnowTheBestConstant) {
   write_people("label,a,b,c\n",
