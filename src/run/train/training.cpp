@@ -180,8 +180,8 @@ Findings Training::look_at_public_records() {
     if (warning) findings.warnings.push_back(std::move(*warning));
   };
   add(root->losses.add(next, latest, next == plan.steps));
-  const bool one_label = constant.accuracy == 1.0;  // which is known before the first step
-  if (next == (one_label ? 0 : plan.steps)) add(constant.warning(latest));
+  const bool all_alike = constant.accuracy == 1.0;  // labels: known before the first step
+  if (next == (all_alike ? 0 : plan.steps)) add(constant.warning(latest));
   if (next == 0)
     for (Measure& measure : constant.measures()) findings.measures.push_back(std::move(measure));
   return findings;
