@@ -29,7 +29,7 @@ endif()
 # The fuzzers' build has them. Reports name lines but in builds whose sources are compiled together: there the tables of lines
 # would be half of a program that tests start a thousand times.
 add_library(dpmpi_sanitizers INTERFACE)
-target_compile_options(dpmpi_sanitizers INTERFACE -march=x86-64-v3 -O1 $<$<NOT:$<BOOL:${DPMPI_UNITY}>>:-g1>
+target_compile_options(dpmpi_sanitizers INTERFACE -march=x86-64-v3 $<$<NOT:$<BOOL:${DPMPI_UNITY}>>:-g1>
                        -UNDEBUG -fno-omit-frame-pointer
                        -fsanitize=address,undefined -fno-sanitize=null,alignment,object-size,vptr
                        -fno-sanitize-recover=undefined)

@@ -1,9 +1,11 @@
-# The library `library`, compiled for `machine` (see options.cmake). Objects, so that the methods and objectives that register
-# themselves are never dropped by the linker.
+# The library `library` of these layers, compiled for `machine` (see options.cmake). Objects, so that the methods and
+# objectives that register themselves are never dropped by the linker.
+set(product_layers core comm data objective privacy method run library cli)
 function(add_product library machine)
   set(src ${PROJECT_SOURCE_DIR}/src)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${src}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "src/main\\.cpp$|src/objective/python/host/")
+  list(TRANSFORM ARGN REPLACE "(.+)" "${src}/\\1/*.cpp" OUTPUT_VARIABLE of_layers)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${of_layers})
+  list(FILTER sources EXCLUDE REGEX "src/objective/python/host/")
   add_library(${library} OBJECT ${sources})
   target_link_libraries(${library} PUBLIC dpmpi_headers PRIVATE ${machine})
   target_precompile_headers(${library} PRIVATE <algorithm> <cmath> <cstdint> <functional> <map> <memory> <span> <string>

@@ -47,11 +47,9 @@ std::string problem_of(const Listed& listed, const std::vector<Listed>& before, 
   entry.make()->declare(section);
   std::vector<std::string> known;
   for (const auto& declaration : section.declarations()) known.push_back(declaration.name);
-  if (std::ranges::find(known, listed.key) == known.end()) {
-    const std::string hint = hint_for(listed.key, known);
-    return fmt::format("{} is not an option of {}{}", listed.key, entry.name,
-                       hint.empty() ? "" : " (" + hint + ")");
-  }
+  if (std::ranges::find(known, listed.key) == known.end())
+    return fmt::format("{} is not an option of {} ({})", listed.key, entry.name,
+                       hint_for(listed.key, known, entry.name, ""));
   if (std::ranges::find(before, listed.key, &Listed::key) != before.end())
     return fmt::format("{} is there twice", listed.key);
   for (auto value = listed.values.begin(); value != listed.values.end(); ++value) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -93,6 +95,18 @@ std::string all_slots(const Communicator& comm, const Shard& shard) {
   for (const std::string& part : comm.gather(mine)) all += part;
   comm.broadcast(all);
   return all;
+}
+
+/// How often each text comes of keys 0 to `keys`, which the ranks share out; the same on all ranks.
+std::map<std::string, int> counts_over_keys(int keys, const std::function<std::string(std::uint64_t)>& text_of) {
+  std::string mine, all;
+  for (int key = world().rank(); key < keys; key += world().size())
+    mine += text_of(static_cast<std::uint64_t>(key)) + '\0';
+  for (const std::string& part : world().gather(mine)) all += part;
+  world().broadcast(all);
+  std::map<std::string, int> counts;
+  for (std::size_t at = 0; at < all.size(); at = all.find('\0', at) + 1) ++counts[all.c_str() + at];
+  return counts;
 }
 
 std::map<std::string, std::string> expected_visits(const std::vector<Visit>& all) {
@@ -234,10 +248,9 @@ TEST(Persons, AnyRecordOfAPersonIsAsLikelyToBeUsed) {
   for (int i = 0; i < 6; ++i) file.push_back({"No. 1, ward", i});
   DataOptions o = options_of(folder.write("a.csv", table(file)));
   o.person_records = 2;
-  std::map<std::string, int> sets;
   constexpr int keys = 3000;
-  for (int key = 0; key < keys; ++key)
-    ++sets[slots_of_rank(load_persons(alone, o, 1, static_cast<std::uint64_t>(key))).at(0)];
+  const auto sets = counts_over_keys(
+      keys, [&](std::uint64_t key) { return slots_of_rank(load_persons(alone, o, 1, key)).at(0); });
   EXPECT_EQ(sets.size(), 15u);
   double chi_square = 0;
   for (const auto& [set, count] : sets) chi_square += (count - keys / 15.0) * (count - keys / 15.0) / (keys / 15.0);
@@ -251,10 +264,9 @@ TEST(Persons, SlotsAreAUniformInjection) {
   DataOptions o =
       options_of(folder.write("a.csv", table({{"No. 1, ward", 0}, {"No. 2, ward", 1}, {"No. 1, ward", 2}})));
   o.records = 4;
-  std::map<std::string, int> places;
   constexpr int keys = 3000;
-  for (int key = 0; key < keys; ++key)
-    ++places[all_slots(alone, load_persons(alone, o, 2, static_cast<std::uint64_t>(key)))];
+  const auto places =
+      counts_over_keys(keys, [&](std::uint64_t key) { return all_slots(alone, load_persons(alone, o, 2, key)); });
   EXPECT_EQ(places.size(), 12u);
   double chi_square = 0;
   for (const auto& [place, count] : places)
