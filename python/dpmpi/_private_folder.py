@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, List
 
+from ._last_will import last_will
 from ._leftovers import prefix_of_this_process, remove_leftovers
 from .errors import ConfigError
 
@@ -56,14 +57,15 @@ def _ends_in_order() -> Iterator[None]:
 def private_folder(size: int = 0) -> Iterator[Path]:
     """A new folder of mode 0700 with room for ``size`` bytes. It is removed at the end, whatever the end is.
 
-    But for SIGKILL, a crash, and signals in other threads: the next call removes what they left.
+    Where this process cannot do it, a shell that outlives it does. If that is killed as well, the next call removes it.
     """
     for seen in {*_candidates(), os.environ.get("DPMPI_PRIVATE_FOLDER") or "/dev/shm"}:
         remove_leftovers(seen)
     place = _place_for(size)
     with _ends_in_order():
         folder = Path(tempfile.mkdtemp(prefix=prefix_of_this_process(), dir=place))
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder)
+        with last_will('rm -rf -- "$1"', str(folder)):
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder)

@@ -15,6 +15,7 @@ import threading
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
+from ._last_will import last_will
 from .errors import ConfigError, error_of
 
 _kept = 1 << 16  # of what a training says: its end holds the message of an error
@@ -121,7 +122,8 @@ def follow(arguments: Sequence[str], ranks: int, show: bool) -> None:
     """Runs a command on ranks, and shows what it says as it comes if ``show``.
 
     Raises the exception of its exit code. After Ctrl-C it waits until the checkpoint is written and raises
-    KeyboardInterrupt; after the other signals that ask for a stop, SystemExit.
+    KeyboardInterrupt; after the other signals that ask for a stop, SystemExit. If this process is killed, the command
+    stops with a checkpoint.
     """
     command = [*launcher(ranks), find_program(), *arguments]
     with _StopRequests() as stops:
@@ -130,7 +132,8 @@ def follow(arguments: Sequence[str], ranks: int, show: bool) -> None:
                               env=environment(ranks), start_new_session=True) as child:
             stops.watch(child)
             try:
-                said = _relay(child, show)
+                with last_will('kill -USR1 "$1"', str(child.pid)):
+                    said = _relay(child, show)
             except BaseException:
                 child.terminate()
                 raise

@@ -15,7 +15,7 @@ import numpy as np
 import dpmpi
 from dpmpi import _conventions, _leftovers
 from dpmpi.estimators import FORCED_BY_PRIVACY, DPAUC, DPClassifier, DPRegressor
-from support import InFolder, records
+from support import InFolder, children_of, is_running, records
 
 QUICK = {"privacy.accountant": "rdp", "method.epochs": 1}
 ENDLESS = {"privacy.accountant": "rdp", "privacy.epsilon": None, "privacy.noise_multiplier": 1, "method.batch": 20,
@@ -146,7 +146,8 @@ class Estimators(InFolder):
             child.send_signal(signal.SIGINT)
             self.assertIn(says, child.communicate(timeout=60)[1])
 
-    def test_leave_records_after_sigkill_which_the_next_use_removes(self):
+    def test_leave_no_record_and_no_process_after_sigkill(self):
+        """A shell tidies up. Where it was killed as well, the next use does: here a folder of the same name."""
         program = ("import numpy as np, dpmpi, threading; X = np.random.default_rng(0).normal(size=(200, 3)); "
                    f"model = dpmpi.DPClassifier(prepare='none', settings={ENDLESS}); "
                    "threading.Thread(target=model.fit, args=(X, X[:, 0] > 0)).start()")
@@ -154,9 +155,13 @@ class Estimators(InFolder):
                                      env={**os.environ, "PYTHONPATH": str(PACKAGE)}) for _ in range(2)]
         self.wait_for(lambda: len(list(Path("private").glob("*/run/ledger.jsonl"))) == 2)
         killed, lives = (next(Path("private").glob(f"dpmpi-*-{child.pid}-*/run")).parent for child in children)
+        started = children_of(children[0].pid)
+        self.assertGreater(len(started), 1)
         children[0].kill()
         children[0].wait()
-        self.assertTrue(killed.is_dir())
+        self.wait_for(lambda: not killed.exists() and not any(map(is_running, started)))
+        self.assertTrue(lives.is_dir())
+        killed.mkdir(mode=0o700)
         others = self.folders_that_are_not_left_over(killed.name)
         dpmpi.account([{"event": "gaussian", "noise_multiplier": 1, "count": 1}], delta=1e-5)
         self.assertTrue(killed.is_dir(), "account uses no folder")
@@ -167,6 +172,7 @@ class Estimators(InFolder):
         self.assertNotIn(killed.name, left)
         children[1].kill()
         children[1].wait()
+        self.wait_for(lambda: not lives.exists())
 
     def folders_that_are_not_left_over(self, name):
         """Of another machine, of a process that lives, no folder, open to others, and names that say nothing."""
@@ -184,12 +190,6 @@ class Estimators(InFolder):
                 path.mkdir()
                 path.chmod(0o755 if name.endswith("open") else 0o700)
         return names
-
-    def wait_for(self, is_true):
-        end = time.time() + 60
-        while not is_true():
-            self.assertLess(time.time(), end, "nothing happened")
-            time.sleep(0.05)
 
     def test_quote_no_value_of_a_record(self):
         X, _ = separable(50)

@@ -4,6 +4,7 @@ import csv
 import os
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -22,6 +23,24 @@ def records(n=80, d=4, seed=1):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
+def children_of(process):
+    """Numbers of the processes that it has started."""
+    numbers = map(int, filter(str.isdigit, os.listdir("/proc")))
+    return [number for number in numbers if _fields(number)[1:2] == [str(process)]]
+
+
+def is_running(process):
+    return _fields(process)[:1] not in ([], ["Z"])
+
+
+def _fields(process):
+    """Of its line in /proc behind its name: state, parent, ...; none of one that is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
 class InFolder(unittest.TestCase):
     """A test in a folder of its own, where relative paths start, and which is gone afterwards."""
 
@@ -35,6 +54,12 @@ class InFolder(unittest.TestCase):
 
     def train(self, settings, base=TINY):
         return dpmpi.train({**base, **settings}, ranks=1, show=False)
+
+    def wait_for(self, is_true):
+        end = time.time() + 60
+        while not is_true():
+            self.assertLess(time.time(), end, "nothing happened")
+            time.sleep(0.05)
 
     def write_table(self, name, names, columns, delimiter=","):
         """Texts as they stand, numbers as Python writes them."""

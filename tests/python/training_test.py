@@ -17,7 +17,7 @@ import dpmpi
 from dpmpi import _private_folder, _program
 from dpmpi._config import ini_of, settings_of
 from dpmpi.model.recipe import read_settings
-from support import TINY, InFolder, records
+from support import TINY, InFolder, children_of, is_running, records
 
 PACKAGE = Path(dpmpi.__file__).resolve().parents[1]
 # Steps that take long enough to be stopped.
@@ -123,17 +123,20 @@ class Training(InFolder):
                 dpmpi.train(self.config, ranks=ranks, show=False)
 
     def test_that_is_interrupted_leaves_a_checkpoint_to_go_on_with(self):
-        for number, ranks in ((signal.SIGINT, 2), (signal.SIGTERM, 1)):
+        for number, ranks in ((signal.SIGINT, 2), (signal.SIGTERM, 1), (signal.SIGKILL, 2)):
             with self.subTest(number):
-                folder = self.folder / f"stopped-{ranks}"
+                folder = self.folder / f"stopped-{number}"
                 child = self.start_training(folder, ranks)
                 self.wait_for(lambda: (folder / "ledger.jsonl").is_file()
                               and b"poisson" in (folder / "ledger.jsonl").read_bytes())
                 time.sleep(0.3)
+                started = children_of(child.pid)
+                self.assertTrue(started)
                 child.send_signal(number)
                 said = child.communicate(timeout=60)[1]
                 self.assertIn("KeyboardInterrupt" if number == signal.SIGINT else "", said)
                 self.assertNotEqual(child.returncode, 0)
+                self.wait_for(lambda: not any(map(is_running, started)))  # after SIGKILL they end later than Python
                 self.assertTrue((folder / "checkpoint/latest").is_file(), said)
                 self.assertFalse(dpmpi.Run(folder).finished)
                 with self.assertRaisesRegex(dpmpi.DataError, "not finished"):
@@ -143,12 +146,6 @@ class Training(InFolder):
         program = f"import dpmpi; dpmpi.train({ {**LONG, 'data.blocks': 2}!r}, ranks={ranks}, run_dir={str(folder)!r})"
         return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                 text=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
-
-    def wait_for(self, is_true):
-        end = time.time() + 60
-        while not is_true():
-            self.assertLess(time.time(), end, "nothing happened")
-            time.sleep(0.05)
 
     def test_that_was_stopped_goes_on(self):
         stopping = {**self.config, "run.max_hours": 1e-9, "method.steps": 200, "privacy.seed": 3}
