@@ -11,7 +11,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # what the program is linked to; mpirun comes by itself:
 set(CPACK_DEBIAN_PACKAGE_DEPENDS openmpi-bin)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bash-completion, man-db")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3, libopenmpi-dev, g++")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-numpy, libopenmpi-dev, g++")
 set(CPACK_DPMPI_NATIVE ${DPMPI_NATIVE})
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/refuse_native.cmake)
 include(CPack)

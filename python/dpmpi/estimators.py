@@ -317,7 +317,7 @@ class DPAUC(ClassifierMixin, _Private):
         X, y = self._checked(X, y, numeric_y=False)
         self.classes_, of_class = _encoded(y, self.classes)
         if len(self.classes_) > 2:
-            raise ValueError(f"Only binary classification is supported: there are {len(self.classes_)} classes")
+            raise ValueError(f"Only binary classification is supported. There are {len(self.classes_)} classes")
         records = len(y)
         settings = {"objective.name": "auc", "objective.scorer": "mlp" if self.hidden else "linear",
                     "objective.hidden": list(self.hidden) or None,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The .deb on a bare Debian 12: ctest -C package -L package in a portable build. Packs the build in $BUILD, installs the
-# package in a chroot and runs the quickstart there. Skips (77) without root, debootstrap or a mirror, and in a build that is
-# tuned for this machine.
+# package in a chroot, and runs the quickstart there and, with Debian's numpy, the Python package. Skips (77) without root,
+# debootstrap or a mirror, and in a build that is tuned for this machine.
 #   DPMPI_CHROOT: a bare Debian 12 that is there already (it gets the package); else one is made and removed.
 #   DPMPI_MIRROR: where it comes from.
 set -euo pipefail
@@ -57,4 +57,16 @@ test "${COMPREPLY[*]}" = dp-ftrl
 dpkg --verify dpmpi' | tee "$work/quickstart.log"
 grep -q '^wrote 20000 records' "$work/quickstart.log" || fail "no data"
 grep -q '^everything fits together' "$work/quickstart.log" || fail "the run does not verify"
+
+inside 'apt-get -qy --no-install-recommends install python3-numpy' >"$work/numpy.log" 2>&1 || {
+  tail -n 20 "$work/numpy.log"
+  fail "no numpy"
+}
+inside '
+cd /root/try
+python3 -c "
+import dpmpi
+run = dpmpi.train(\"/usr/share/dpmpi/configs/quickstart.ini\", settings={\"method.epochs\": 1}, show=False)
+print(\"python:\", dpmpi.verify(run)[\"verified\"], run.model.predict([[0.0] * 40]))"' | tee "$work/python.log"
+grep -qE '^python: True \[-?1\]$' "$work/python.log" || fail "the Python package does not train"
 echo "the package runs the quickstart on a bare Debian 12"
