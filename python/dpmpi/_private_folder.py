@@ -64,7 +64,7 @@ def private_folder(size: int = 0) -> Iterator[Path]:
     place = _place_for(size)
     with _ends_in_order():
         folder = Path(tempfile.mkdtemp(prefix=prefix_of_this_process(), dir=place))
-        with last_will('rm -rf -- "$1"', str(folder)):
+        with last_will('rm -rf -- "$1"', os.path.abspath(folder)):
             try:
                 yield folder
             finally:
