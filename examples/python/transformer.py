@@ -7,7 +7,8 @@ public model.
 
 `objective.parameters` is the file of the public weights and its SHA-256. As a program (numpy and torch):
   transformer.py text LAW COUNT SEED > FILE.csv     LAW: public or private
-  transformer.py pretrain FILE.csv WEIGHTS.npz      prints what objective.parameters has to be
+  transformer.py pretrain FILE.csv WEIGHTS.npz [WIDTH LAYERS]
+      prints what objective.parameters has to be. 64 2, the default, has 107,520 parameters, and 256 4 has 3.2 million
 """
 import hashlib
 import sys
@@ -16,8 +17,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-length, words, width, heads, layers, rank = 16, 64, 64, 4, 2, 4
-adapted = ["1.value", "1.out", "head"]
+length, words, heads, rank = 16, 64, 4, 4
 
 labels = "real"
 batch = 32
@@ -57,7 +57,7 @@ def text(law, count, seed):
 # ---- the model
 
 
-def start_weights(seed=0):
+def start_weights(width, layers, seed=0):
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape):
@@ -71,9 +71,13 @@ def start_weights(seed=0):
     return weights
 
 
+def layers_of(weights):
+    return sum(name.endswith(".query") for name in weights)
+
+
 def logits(weights, tokens):
     """Of the next word at each place: texts x places x words. Layer norms have no parameters."""
-    n, places = tokens.shape
+    (n, places), width = tokens.shape, weights["word"].shape[1]
 
     def norm(x):
         return F.layer_norm(x, (width,))
@@ -83,7 +87,7 @@ def logits(weights, tokens):
 
     later = torch.full((places, places), float("-inf")).triu(1)
     x = weights["word"][tokens] + weights["place"][:places]
-    for i in range(layers):
+    for i in range(layers_of(weights)):
         h = norm(x)
         q, k, v = (split(h @ weights[f"{i}.{name}"].T) for name in ("query", "key", "value"))
         attention = torch.softmax(q @ k.transpose(2, 3) / (width // heads) ** 0.5 + later, -1) @ v
@@ -103,6 +107,8 @@ def text_losses(weights, texts):
 
 
 def shapes_of_adapters():
+    last = layers_of(public) - 1
+    adapted = [f"{last}.value", f"{last}.out", "head"]
     return {name: public[name].shape for name in adapted}
 
 
@@ -144,16 +150,16 @@ if __name__ != "__main__":
     public = read_weights(*parameters.split())
     random_half = torch.Generator().manual_seed(1)
     halves = {name: torch.randn(rank, public[name].shape[1], generator=random_half) / public[name].shape[1] ** 0.5
-              for name in adapted}
+              for name in shapes_of_adapters()}
 
 
 # ---- the program
 
 
-def pretrain(file, weights_file):
+def pretrain(file, weights_file, width=64, layers=2):
     texts = torch.from_numpy(np.loadtxt(file, delimiter=",", skiprows=1, dtype=np.float32))
     texts = torch.cat([texts[:, 1:], texts[:, :1]], 1)  # the label stands first
-    weights = {name: value.requires_grad_() for name, value in start_weights().items()}
+    weights = {name: value.requires_grad_() for name, value in start_weights(width, layers).items()}
     optimiser = torch.optim.Adam(weights.values(), lr=1e-3)
     for step in range(400):
         rows = torch.randint(len(texts), (64,))
@@ -173,7 +179,7 @@ if __name__ == "__main__":
         print(",".join(["last"] + [f"t{i}" for i in range(length)]))
         for row in text(sys.argv[2], int(sys.argv[3]), int(sys.argv[4])).astype(int):
             print(",".join(str(word) for word in [row[-1], *row[:-1]]))
-    elif sys.argv[1:2] == ["pretrain"] and len(sys.argv) == 4:
-        pretrain(sys.argv[2], sys.argv[3])
+    elif sys.argv[1:2] == ["pretrain"] and len(sys.argv) in (4, 6):
+        pretrain(sys.argv[2], sys.argv[3], *map(int, sys.argv[4:]))
     else:
         sys.exit(__doc__)
