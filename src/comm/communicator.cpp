@@ -100,26 +100,25 @@ void add_pieces(std::span<std::int64_t> total, MPI_Datatype type, MPI_Comm comm)
 
 }  // namespace
 
-// Two ranks have no one between them: the worker's sum goes straight to the root, as int32 where it fits (half the
-// bytes), and is added piece by piece; the library's reduction moves twice as much through memory.
+// Two ranks have no one between them: the worker's sum goes straight to the root, its front as int32 as far as that
+// fits (half the bytes), and is added piece by piece; the library's reduction moves twice as much through memory.
 void Communicator::sum_to_root(LatticeAccumulator& sum) const {
   const InStage waiting(Stage::waiting);
   if (size_ != 2) return sum_to_root(sum.message());
   MPI_Comm comm = handle_->comm;
   if (is_root()) {
     const auto total = sum.message();
-    std::int64_t wide = 0;
-    check(MPI_Recv(&wide, 1, MPI_INT64_T, 1, sum_tag, comm, MPI_STATUS_IGNORE), "sum to root");
-    if (wide != 0) return add_pieces<std::int64_t>(total, MPI_INT64_T, comm);
-    add_pieces<std::int32_t>(total.first(sum.dim()), MPI_INT32_T, comm);
-    add_pieces<std::int64_t>(sum.extra(), MPI_INT64_T, comm);
+    std::uint64_t front = 0;
+    check(MPI_Recv(&front, 1, MPI_UINT64_T, 1, sum_tag, comm, MPI_STATUS_IGNORE), "sum to root");
+    verify(front <= sum.dim(), "the front of a sum");
+    add_pieces<std::int32_t>(total.first(front), MPI_INT32_T, comm);
+    add_pieces<std::int64_t>(total.subspan(front), MPI_INT64_T, comm);
   } else {
     const auto narrow = sum.narrow();
-    const std::int64_t wide = narrow.empty() ? 1 : 0;
-    check(MPI_Send(&wide, 1, MPI_INT64_T, 0, sum_tag, comm), "sum to root");
-    if (wide != 0) return send_pieces<std::int64_t>(sum.message(), MPI_INT64_T, comm);
+    const std::uint64_t front = narrow.size();
+    check(MPI_Send(&front, 1, MPI_UINT64_T, 0, sum_tag, comm), "sum to root");
     send_pieces<std::int32_t>(narrow, MPI_INT32_T, comm);
-    send_pieces<std::int64_t>(sum.extra(), MPI_INT64_T, comm);
+    send_pieces<std::int64_t>(sum.behind_narrow(), MPI_INT64_T, comm);
   }
 }
 

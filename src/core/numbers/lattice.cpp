@@ -83,6 +83,7 @@ void LatticeAccumulator::clear() {
   std::fill(total_.begin() + static_cast<std::ptrdiff_t>(dim()), total_.end(), 0);
   pending_ = 0;
   fresh_ = true;
+  wide_from_ = dim_;
 }
 
 void LatticeAccumulator::clear(Lattice lattice) {
@@ -93,6 +94,7 @@ void LatticeAccumulator::clear(Lattice lattice) {
 
 void LatticeAccumulator::begin(std::size_t rows) {
   verify(rows <= capacity_, "more records at once than the int32 accumulator holds");
+  verify(wide_from_ == dim_, "the noise of a sum comes after its contributions");
   if (width_ == Width::int32 && pending_ + rows > capacity_) spill();
   pending_ += rows;
 }
@@ -131,14 +133,24 @@ void LatticeAccumulator::spill(std::size_t first, std::size_t last) {
   }
 }
 
-void LatticeAccumulator::finish(const std::function<void(std::size_t, std::span<std::int64_t>)>& on_chunk) {
+void LatticeAccumulator::finish(std::size_t first, std::size_t last,
+                                const std::function<void(std::size_t, std::span<std::int64_t>)>& on_chunk) {
   constexpr std::size_t chunk = 1024;  // with its random words and normals within the first-level cache
-  for (std::size_t first = 0; first < dim_; first += chunk) {
-    const std::size_t last = std::min(dim_, first + chunk);
-    spill(first, last);
-    on_chunk(first, std::span(total_).subspan(first, last - first));
+  verify(first % 8 == 0 && first <= last && last <= dim_ && wide_from_ == dim_, "the coordinates of noise");
+  for (std::size_t begin = first; begin < last; begin += chunk) {
+    const std::size_t end = std::min(last, begin + chunk);
+    spill(begin, end);
+    on_chunk(begin, std::span(total_).subspan(begin, end - begin));
   }
-  spilled();
+  spill(last, dim_);
+  wide_from_ = first;
+  if (first == 0) spilled();
+}
+
+std::span<std::int64_t> LatticeAccumulator::behind_narrow() {
+  const std::size_t front = narrow().size();
+  if (front == 0) spill();
+  return std::span(total_).subspan(front);
 }
 
 std::span<std::int64_t> LatticeAccumulator::totals() { return message().first(dim()); }

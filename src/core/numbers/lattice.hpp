@@ -81,24 +81,29 @@ class LatticeAccumulator {
 
   /// The exact sum so far, in units of 2^-k. Local.
   std::span<std::int64_t> totals();
-  /// As totals(), and calls on_chunk(first coordinate, exact sums) for pieces of the sum while they are in the
-  /// cache, to change them in place: adding noise in a pass of its own would cost as much memory traffic as the sum
-  /// itself.
-  void finish(const std::function<void(std::size_t, std::span<std::int64_t>)>& on_chunk);
+  /// Calls on_chunk(coordinate, exact sums) for pieces of coordinates first .. last-1 while they are in the cache,
+  /// to change them in place: adding noise in a pass of its own would cost as much memory traffic as the sum
+  /// itself. `first` is a multiple of 8, and so are all coordinates at which pieces begin. Once for a sum, after
+  /// its last contribution.
+  void finish(std::size_t first, std::size_t last,
+              const std::function<void(std::size_t, std::span<std::int64_t>)>& on_chunk);
   /// totals() followed by the extra words (which clear() zeroes): what is summed over ranks.
   std::span<std::int64_t> message();
   std::span<std::int64_t> extra() { return std::span(total_).subspan(dim_); }
-  /// The exact sum as int32, half as long, if all of it still fits; else empty.
+  /// The front of the exact sum as int32, half as long, as far as it still fits: all of it, or what is before the
+  /// coordinates of finish(), or nothing.
   std::span<const std::int32_t> narrow() const {
-    return fresh_ && width_ == Width::int32 ? std::span(hot_).first(dim_) : std::span<const std::int32_t>();
+    return fresh_ && width_ == Width::int32 ? std::span(hot_).first(wide_from_) : std::span<const std::int32_t>();
   }
+  /// The rest of message().
+  std::span<std::int64_t> behind_narrow();
 
  private:
   template <class T>
   void add_wide(std::size_t offset, std::span<const T> values);
-  void spill() { spill(0, dim_), spilled(); }
+  void spill() { spill(0, wide_from_), spilled(); }
   void spill(std::size_t first, std::size_t last);
-  void spilled() { pending_ = 0, fresh_ = false; }
+  void spilled() { pending_ = 0, fresh_ = false, wide_from_ = dim_; }
 
   Lattice lattice_;
   float scale_;
@@ -109,6 +114,7 @@ class LatticeAccumulator {
   std::size_t dim_;
   AlignedVector<std::int32_t> hot_;
   AlignedVector<std::int64_t> total_;
+  std::size_t wide_from_ = dim_;  // finish() has spilled the coordinates from here on
 };
 
 }  // namespace dpmpi

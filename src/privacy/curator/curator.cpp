@@ -33,7 +33,11 @@ void check_shares(const Query& query, const BlockLayout& layout) {
 
 Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
                  std::size_t micro_batch_rows, const std::optional<SecretKey>& key, bool mask_sums)
-    : comm_(comm), shard_(shard), curates_(comm.is_root()), ranks_trusted_(!mask_sums) {
+    : comm_(comm),
+      shard_(shard),
+      curates_(comm.is_root()),
+      ranks_trusted_(!mask_sums),
+      noise_by_slices_(ranks_trusted_ && comm.size() > 1 && std::ranges::any_of(queries, drawn_by_slices)) {
   verify(!curates_ || key.has_value(), "the root needs the secret key");
   declare(queries, micro_batch_rows);
   if (curates_) {
@@ -61,7 +65,9 @@ void Curator::declare(const std::vector<Query>& queries, std::size_t micro_batch
     steps_ = std::max(steps_, steps_of(query));
     states_.push_back(std::make_unique<QueryState>(query, micro_batch_rows, shard_.layout, shard_.blocks.size()));
     states_.back()->shuffle(shard_);
-    if (curates_ && query.as<RunningSum>()) states_.back()->running.emplace(states_.back()->query);
+    const Query& kept = states_.back()->query;
+    if (kept.as<RunningSum>() && (curates_ || (noise_by_slices_ && drawn_by_slices(kept))))
+      states_.back()->running.emplace(kept, noise_slice(kept), curates_);
   }
 }
 
@@ -87,6 +93,7 @@ void Curator::share_keys(const std::optional<SecretKey>& key) {
   const auto any = [&](auto declares) {
     return std::ranges::any_of(states_, [&](const auto& s) { return declares(s->query); });
   };
+  if (noise_by_slices_) noise_ = shared_stream(key, "noise");
   if (any([](const Query& q) { return q.worker_noise > 0; })) shared_ = shared_stream(key, "shared noise");
   if (!any([](const Query& q) { return q.as<BestOfRuns>() != nullptr; })) return;
   if (comm_.is_root()) {
@@ -196,9 +203,9 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
     s.add_contributions(kernel, bound, shard_);
   }
   if (listener_) listener_->summed(s.query, batch.step_, bound, scale, kernel);
-  // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
-  // integer addition has no order, and so no un-noised total ever exists.
-  if (curates_) add_noise(s, batch.step_, scale);
+  // The noise joins the parts of those who draw it before these are summed: it does not depend on the data, integer
+  // addition has no order, and so no un-noised total ever exists.
+  if (noise_) add_noise(s, batch.step_, scale, noise_slice(s.query));
   fault_point("reduce");
   const Stopwatch watch(timing_.reduce);
   s.sum.extra().front() = stop_requested_ ? 1 : 0;

@@ -3,7 +3,8 @@
 // contributions, and releases them: ledger line first, then noise, once.
 //
 // Only the root holds the noise key, the noise and un-noised sums of all ranks; the other ranks hold the selection
-// keys of their own blocks (and those of noise that phases draw for records) and see released values.
+// keys of their own blocks (and those of noise that phases draw for records) and see released values. Where all
+// ranks are trusted they hold the noise key too, and each draws the noise of a slice of the coordinates.
 
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,7 @@
 #include "data/records/blocks.hpp"
 #include "objective/kernel.hpp"
 #include "privacy/curator/job_sums.hpp"
+#include "privacy/curator/noise_slice.hpp"
 #include "privacy/curator/phase_view.hpp"
 #include "privacy/curator/query.hpp"
 #include "privacy/curator/release_listener.hpp"
@@ -57,7 +59,8 @@ class Curator {
 
   /// Collective. `key` is read on the root only. `queries` is the plan; `comm` and `shard` must outlive the
   /// curator.
-  /// `mask_sums`: hide partial sums from the ranks that a reduction passes them through (trust = root).
+  /// `mask_sums`: hide partial sums from the ranks that a reduction passes them through, and the noise from all but
+  /// the root (trust = root).
   Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
           const std::optional<SecretKey>& key, bool mask_sums = true);
   /// In a job that holds some blocks of a run whose curator is another job's. It has the keys by which these blocks
@@ -82,7 +85,7 @@ class Curator {
   /// The batch of the query's release t, drawn by its rule. Local, but all ranks must call it in the same order.
   Batch draw(const Query& query, std::uint64_t t);
 
-  /// The exact sum of the kernel's contributions over the batch, with the root's noise already in it. Collective.
+  /// The exact sum of the kernel's contributions over the batch, with the noise already in it. Collective.
   /// Once per release: throws PrivacyError if this (query, release) was summed before, here or in the run that this
   /// one goes on with. `scale` in (0, 1], a public value: the kernel clips at scale * query.clip_at(step), and the
   /// noise shrinks with the sensitivity (of running sums only if they are adaptive). Of a query with votes that is
@@ -164,7 +167,8 @@ class Curator {
   std::uint64_t window_end(std::uint64_t step) const;
   std::vector<LedgerEntry> entries(std::uint64_t first, std::uint64_t last) const;
   void reserve(std::uint64_t step);
-  void add_noise(QueryState& s, std::uint64_t step, double scale);
+  Slice noise_slice(const Query& query) const;
+  void add_noise(QueryState& s, std::uint64_t step, double scale, const Slice& slice);
   PhaseNoise phase_noise(const QueryState& s, std::uint64_t step);
 
   const Communicator& comm_;
@@ -172,7 +176,7 @@ class Curator {
   Ledger* ledger_ = nullptr;
   std::string members_;  // of each line
   std::vector<std::unique_ptr<QueryState>> states_;
-  std::unique_ptr<SecretStream> noise_;    // root only
+  std::unique_ptr<SecretStream> noise_;    // of ranks that draw noise: the root, or all (noise_by_slices_)
   std::unique_ptr<SecretStream> shared_;   // noise that ranks add by themselves, if a query declares it
   std::unique_ptr<SecretStream> count_;    // root only: how often runs are repeated
   std::unique_ptr<SecretStream> runs_;     // uniform numbers of repeated runs, if a query declares them
@@ -182,6 +186,7 @@ class Curator {
   bool hands_over_ = false;              // another job has the run's curator
   JobSums* jobs_ = nullptr;              // if there are several jobs
   bool ranks_trusted_;                   // with un-noised sums of all
+  bool noise_by_slices_ = false;         // drawn by all ranks together
   std::optional<SumMask> mask_;          // more than two ranks: with two, the root receives from the other directly
   std::vector<SecretStream> selection_;  // one for each own block
   std::vector<SecretStream> phase_noise_;             // likewise, if a query declares noise of phases

@@ -1,5 +1,5 @@
-// How the noise of single releases joins their sums. Root only. Functions are handed on by reference, so that a
-// step allocates nothing.
+// How the noise of single releases joins their sums: at the root, or by slices at all ranks. Functions are handed
+// on by reference, so that a step allocates nothing.
 
 #include <algorithm>
 #include <array>
@@ -15,14 +15,26 @@
 
 namespace dpmpi {
 
+// What phases hand over is on the root when its noise joins it, and the scores of runs are compared there. A draw
+// of the exact discrete Gaussian begins where the one before has ended.
+bool drawn_by_slices(const Query& query) {
+  const bool summed = !query.as<Phases>() && !query.as<BestOfRuns>();
+  return summed && query.is_private() && query.noise == Noise::gaussian;
+}
+
+Slice Curator::noise_slice(const Query& query) const {
+  if (noise_by_slices_ && drawn_by_slices(query)) return slice_of(query.dim, comm_.rank(), comm_.size());
+  return curates_ ? Slice{0, query.dim} : Slice{};
+}
+
 // Discrete Gaussian: exact on the lattice, coordinate after coordinate from one reader, because a draw uses a
 // varying number of words. Gaussian: rounding is post-processing of the continuous draw, because the sum is on the
 // lattice too.
-void Curator::add_noise(QueryState& s, std::uint64_t step, double clip_scale) {
+void Curator::add_noise(QueryState& s, std::uint64_t step, double clip_scale, const Slice& slice) {
   const Stopwatch watch(timing_.noise);
   const InStage stage(Stage::noise);
   if (s.running) return s.running->add_leaf(s.sum, *noise_, step, clip_scale);
-  if (!s.query.is_private()) return;
+  if (!s.query.is_private() || slice.size() == 0) return;
   const Query& query = s.query.at(step);
   const double noise_scale = query.sensitivity_scale(clip_scale) * query.noise_scale(step);
   if (query.noise == Noise::discrete_gaussian) {
@@ -33,8 +45,7 @@ void Curator::add_noise(QueryState& s, std::uint64_t step, double clip_scale) {
     const auto add = [&](std::size_t, std::span<std::int64_t> total) {
       for (auto& value : total) value += sampler(bits);
     };
-    s.sum.finish(std::cref(add));
-    return;
+    return s.sum.finish(slice.first, slice.last, std::cref(add));
   }
   const double scale = query.noise_std * noise_scale * s.sum.lattice().scale();
   alignas(64) std::array<double, 1024> normal;
@@ -43,7 +54,7 @@ void Curator::add_noise(QueryState& s, std::uint64_t step, double clip_scale) {
     noise_->normals(step, query.query_index, first, std::span(normal).first(total.size()));
     for (std::size_t i = 0; i < total.size(); ++i) total[i] += nearest_point(scale * normal[i]);
   };
-  s.sum.finish(std::cref(add));
+  s.sum.finish(slice.first, slice.last, std::cref(add));
   wipe(normal);
 }
 

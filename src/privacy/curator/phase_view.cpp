@@ -161,7 +161,7 @@ Secret<LatticeSum> Curator::run_phase(const Query& query, std::uint64_t t, const
   s.sum.clear();
   s.sum.begin(1);
   s.sum.add(0, std::span<const double>(result));
-  if (comm_.is_root()) add_noise(s, t, 1);
+  if (comm_.is_root()) add_noise(s, t, 1, noise_slice(s.query));
   s.sum.extra().front() = comm_.any(stop_requested_) ? 1 : 0;
   s.drawn = s.summed = t + 1;
   return Secret<LatticeSum>(LatticeSum{query.query_index, t});

@@ -73,8 +73,11 @@ void Curator::resume_at(std::uint64_t t) {
           at + 2));
   }
   comm_.broadcast(reserved_);
-  for (auto& s : states_)
-    if (s->running) s->running->replay(*noise_, s->next);
+  for (auto& s : states_) {
+    if (!s->running) continue;
+    if (noise_by_slices_ && drawn_by_slices(s->query)) broadcast_from_root(s->running->leaf_scales());
+    s->running->replay(*noise_, s->next);
+  }
 }
 
 std::uint64_t Curator::window_end(std::uint64_t step) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "core/errors.hpp"
 
@@ -12,9 +13,14 @@ double leaf_noise_scale(const Query& query, std::uint64_t step, double clip_scal
   return std::min(1.0, query.sensitivity_scale(query.clip_at(step) / query.bound.clip * clip_scale));
 }
 
-RunningRelease::RunningRelease(const Query& query)
-    : query_(query), leaves_(RunningSum::leaves(query)), newest_(query.dim), noise_in_newest_(query.dim) {
-  if (query.is_private()) prefix_.emplace(query.as<RunningSum>()->tree(query), query.dim);
+RunningRelease::RunningRelease(const Query& query, const Slice& slice, bool releases)
+    : query_(query),
+      leaves_(RunningSum::leaves(query)),
+      slice_(slice),
+      releases_(releases),
+      newest_(releases ? query.dim : 0),
+      noise_in_newest_(slice.size()) {
+  if (query.is_private()) prefix_.emplace(query.as<RunningSum>()->tree(query), slice.size());
 }
 
 // The noise of the prefix that ends at `step`, in units of a node's deviation. A node is drawn at the step that
@@ -23,7 +29,7 @@ RunningRelease::RunningRelease(const Query& query)
 std::span<const double> RunningRelease::next_noise(SecretStream& noise, std::uint64_t step, double leaf_scale) {
   const std::uint64_t width = round_up(query_.dim, 8);
   const auto draw = [&](std::uint32_t level, std::span<double> out) {
-    noise.normals(step, query_.query_index, level * width, out);
+    noise.normals(step, query_.query_index, level * width + slice_.first, out);
   };
   return prefix_->next(leaf_scale, std::cref(draw));
 }
@@ -43,14 +49,17 @@ void RunningRelease::add_leaf(LatticeAccumulator& sum, SecretStream& noise, std:
   }
   const double scale = query_.noise_std * query_.lattice.scale();
   const auto go_on = [&](std::size_t first, std::span<std::int64_t> total) {
-    for (std::size_t i = 0; i < total.size(); ++i) {
-      const std::size_t j = first + i;
-      const auto n = prefix.empty() ? 0 : nearest_point(scale * prefix[j]);
-      total[i] += newest_[j] + (n - noise_in_newest_[j]);
-      noise_in_newest_[j] = n;
+    if (releases_)
+      for (std::size_t i = 0; i < total.size(); ++i) total[i] += newest_[first + i];
+    if (prefix.empty()) return;
+    const Slice own = slice_.within({first, first + total.size()});
+    for (std::size_t j = own.first; j < own.last; ++j) {
+      const auto n = nearest_point(scale * prefix[j - slice_.first]);
+      total[j - first] += n - std::exchange(noise_in_newest_[j - slice_.first], n);
     }
   };
-  sum.finish(std::cref(go_on));
+  const Slice touched = releases_ ? Slice{0, query_.dim} : slice_;
+  sum.finish(touched.first, touched.last, std::cref(go_on));
 }
 
 void RunningRelease::keep(std::span<const std::int64_t> released) { std::ranges::copy(released, newest_.begin()); }
@@ -64,7 +73,8 @@ void RunningRelease::archive(Archive& archive) {
 void RunningRelease::replay(SecretStream& noise, std::uint64_t step) {
   const std::uint64_t leaf = step % leaves_;  // leaves of the present run that are done
   if (!prefix_ || leaf == 0) return;          // the next step starts a run
-  verify(leaf_scales_.size() == leaf && newest_.size() == query_.dim, "a checkpoint of a running sum");
+  verify(leaf_scales_.size() == leaf && newest_.size() == (releases_ ? query_.dim : 0),
+         "a checkpoint of a running sum");
   prefix_->restart();
   std::span<const double> prefix;
   for (std::uint64_t i = 0; i < leaf; ++i) prefix = next_noise(noise, step - leaf + i, leaf_scales_[i]);
