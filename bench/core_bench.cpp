@@ -82,7 +82,7 @@ void noise_of_a_sum(benchmark::State& state) {
     for (std::size_t i = 0; i < total.size(); ++i) total[i] += nearest_point(1e5 * draws[i]);
   };
   for (auto _ : state) {
-    sum.clear(), sum.begin(1), sum.finish(std::cref(add)), ++step;
+    sum.clear(), sum.begin(1), sum.finish(0, sum.dim(), std::cref(add)), ++step;
     benchmark::DoNotOptimize(sum.totals().data());
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(count) * state.iterations());
