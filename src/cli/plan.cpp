@@ -250,7 +250,7 @@ int show_plan(const Communicator& comm, const PlanRequest& typed) {
   if (!comm.is_root()) return static_cast<int>(ExitCode::done);
 
   const Plan plan = planned.plan();
-  const StepCost cost = step_cost(plan, objective);
+  const StepCost cost = step_cost(plan, objective, planned.facts.ranks_trusted);
   const Footprint& footprint = plan.method->footprint;
   const std::optional<RecordsMemory> records = memory_of_records(config, planned.facts.data);
   if (typed.json) {

@@ -67,7 +67,7 @@ OrderedJson json_data(const DatasetFacts& data) {
 
 OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
   const Guarantee& guarantee = plan.promise.guarantee;
-  const StepCost cost = step_cost(plan, *facts.objective);
+  const StepCost cost = step_cost(plan, *facts.objective, facts.ranks_trusted);
   OrderedJson out;
   out["events"] = json_events(plan.events());
   put_guarantee(out, guarantee);

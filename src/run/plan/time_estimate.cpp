@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "privacy/curator/noise_slice.hpp"
 
 namespace dpmpi {
 namespace {
@@ -33,7 +34,8 @@ double compute_seconds(const StepCost& cost, const Machine& machine, int ranks) 
       cost.sequential_passes > 0
           ? kernels + root
           : std::max(root, (kernels + root) / ranks);  // the root takes fewer blocks for its own work
-  return together + cost.after_flops / machine.root_flops / ranks + cost.own_values * machine.noise_seconds;
+  return together + cost.after_flops / machine.root_flops / ranks +
+         (cost.sliced_values / ranks + cost.own_values) * machine.noise_seconds;
 }
 
 /// In bytes.
@@ -41,14 +43,21 @@ struct Traffic {
   double up = 0, down = 0;
 };
 
+/// What a plan is made for.
+struct Job {
+  const Objective& objective;
+  bool ranks_trusted;
+};
+
 // All releases of a query, so often.
-void add(StepCost& cost, Traffic& traffic, const Query& query, const Objective& objective, double times) {
+void add(StepCost& cost, Traffic& traffic, const Query& query, const Job& job, double times) {
   const double often = times * query.cost.runs * static_cast<double>(query.steps);
   const double batch = often * expected_batch(query.sampling, query.records);
   cost.records += batch;
-  cost.flops += batch * (query.effort + effort_of_votes(query)) * objective.flops_per_record();
+  cost.flops += batch * (query.effort + effort_of_votes(query)) * job.objective.flops_per_record();
   const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
-  if (query.is_private()) cost.noise_values += often * draws * static_cast<double>(query.dim);
+  double& drawn = job.ranks_trusted && drawn_by_slices(query) ? cost.sliced_values : cost.noise_values;
+  if (query.is_private()) drawn += often * draws * static_cast<double>(query.dim);
   cost.root_flops += often * query.root.alone;
   cost.after_flops += batch * query.root.afterwards;
   const double word = query.exact ? 8 : 4;
@@ -63,16 +72,17 @@ void add(StepCost& cost, Traffic& traffic, const Query& query, const Objective& 
   if (!query.trainings) return;
   const double each = often / static_cast<double>(query.trainings->size());
   for (const std::vector<Query>& training : *query.trainings)
-    for (const Query& own : training) add(cost, traffic, own, objective, each);
+    for (const Query& own : training) add(cost, traffic, own, job, each);
 }
 
 }  // namespace
 
-StepCost step_cost(const Plan& plan, const Objective& objective) {
+StepCost step_cost(const Plan& plan, const Objective& objective, bool ranks_trusted) {
   StepCost cost{.rounds = 0};
   Traffic traffic;
   for (const auto& query : plan.queries)
-    add(cost, traffic, query, objective, 1 / static_cast<double>(std::max<std::uint64_t>(1, plan.steps)));
+    add(cost, traffic, query, {objective, ranks_trusted},
+        1 / static_cast<double>(std::max<std::uint64_t>(1, plan.steps)));
   cost.up = static_cast<std::uint64_t>(std::ceil(traffic.up));
   cost.down = static_cast<std::uint64_t>(std::ceil(traffic.down));
   return cost;

@@ -17,7 +17,8 @@ namespace dpmpi {
 struct StepCost {
   double records = 0;            ///< expected contributions, over all queries
   double flops = 0;              ///< of their kernels
-  double noise_values = 0;       ///< normals drawn by the root, or as much work as that
+  double noise_values = 0;       ///< normals drawn by the root alone, or as much work as that
+  double sliced_values = 0;      ///< normals of noise that all ranks draw together
   double root_flops = 0;         ///< of the root alone, while all run their kernels
   double after_flops = 0;        ///< of the kernels' part that waits for the root
   double own_values = 0;         ///< normals that every rank draws: directions, shared noise (mean over the steps)
@@ -27,7 +28,8 @@ struct StepCost {
   std::uint64_t up = 0;          ///< bytes of a rank's reduce messages: 4 a coordinate while the int32 lattice fits
   std::uint64_t down = 0;        ///< bytes of the broadcasts
 };
-StepCost step_cost(const Plan& plan, const Objective& objective);
+/// `ranks_trusted`: they may know the noise (PublicFacts).
+StepCost step_cost(const Plan& plan, const Objective& objective, bool ranks_trusted);
 
 /// What one rank and the network do.
 struct Machine {
@@ -59,8 +61,8 @@ double inverse_bandwidth_of(const std::string& bits_per_second, const std::strin
 /// Where the time of a step goes, in seconds, on so many nodes with so many ranks each.
 struct ClusterPrediction {
   int nodes = 1, ranks_of_node = 1;
-  double kernels = 0;    ///< of the slowest rank, with the normals that every rank draws
-  double root = 0;       ///< what the root's own work (its noise) adds to that
+  double kernels = 0;    ///< of the slowest rank, with the normals that it draws
+  double root = 0;       ///< what the root's own work (noise that it draws alone) adds to that
   double sum = 0;        ///< messages to the root
   double broadcast = 0;  ///< messages from the root
   int ranks() const { return nodes * ranks_of_node; }
@@ -76,7 +78,7 @@ std::optional<ClusterPrediction> best_on_nodes(const StepCost& cost, const Machi
 
 /// What makes a step uneven, in units of the kernels' time for a block.
 struct TimeShares {
-  double root = 0;        ///< the root's own work: it draws the noise, and computes what the kernels' end waits for
+  double root = 0;        ///< the root's own work: noise that it draws alone, and what the kernels' end waits for
   double afterwards = 0;  ///< of a block, after the root's work is done
 };
 TimeShares time_shares(const StepCost& cost, const Machine& machine, std::uint32_t blocks);

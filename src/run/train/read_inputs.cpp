@@ -64,7 +64,8 @@ Ownership owners_of(const Training& run) {
   const BlockLayout& layout = run.plan.layout;
   if (run.options.job) return {std::vector<std::uint32_t>(static_cast<std::size_t>(run.comm.size()) + 1, 0)};
   if (run.files.training.by_site) return Ownership::even(layout.blocks, run.comm.size());
-  const TimeShares uneven = time_shares(step_cost(run.plan, *run.objective), Machine(), layout.blocks);
+  const TimeShares uneven =
+      time_shares(step_cost(run.plan, *run.objective, run.facts.ranks_trusted), Machine(), layout.blocks);
   return Ownership::balanced(layout.blocks, run.comm.size(), uneven.root, uneven.afterwards);
 }
 

@@ -278,6 +278,19 @@ TEST(Cost, AlphaBetaModel) {
   EXPECT_EQ(time_shares(cost, machine, 16).afterwards, 0);
 }
 
+// The same noise, drawn by all ranks together: no rank waits for the root.
+TEST(Cost, NoiseBySlices) {
+  const StepCost cost{.records = 1000, .flops = 4e9, .sliced_values = 1e6};
+  const Machine machine{
+      .latency = 0, .inverse_bandwidth = 0, .flops = 1e11, .record_seconds = 1e-6, .noise_seconds = 1e-8};
+  EXPECT_NEAR(predict(cost, machine, 1).step(), 0.04 + 0.01, 1e-12);
+  EXPECT_NEAR(predict(cost, machine, 64).step(), 0.05 / 64, 1e-12);
+  const ClusterPrediction p = predict_cluster(cost, machine, {}, 16, 4);
+  EXPECT_NEAR(p.kernels, 0.05 / 64, 1e-12);
+  EXPECT_EQ(p.root, 0);
+  EXPECT_EQ(time_shares(cost, machine, 16).root, 0);
+}
+
 // The root solves for 0.1 s while records are evaluated for 0.2 s, and a product takes 0.4 s afterwards.
 TEST(Cost, RootsWorkAndWhatWaitsForIt) {
   const StepCost cost{.records = 1, .flops = 2e10, .root_flops = 1e9, .after_flops = 4e9};
