@@ -74,8 +74,12 @@ bool looked_at(std::uint64_t t) { return t == 0 || std::has_single_bit(t); }
 }  // namespace
 
 Attacker::Attacker(Objective& objective, const Records& records, std::vector<std::uint64_t> places,
-                   BlockLayout layout)
-    : objective_(objective), records_(records), places_(std::move(places)), layout_(std::move(layout)) {
+                   BlockLayout layout, std::uint32_t slots)
+    : objective_(objective),
+      records_(records),
+      places_(std::move(places)),
+      layout_(std::move(layout)),
+      suspect_slots_(slots) {
   verify(records_.count == places_.size(), "a place for every suspect");
 }
 
@@ -97,8 +101,7 @@ void Attacker::begin(std::span<const float> start) {
 }
 
 // Public rules say whether a position takes part; of secret ones everybody knows the chance.
-Attacker::Part Attacker::part(const Query& query, std::uint64_t t, std::size_t suspect) {
-  const std::uint64_t place = places_[suspect];
+Attacker::Part Attacker::part(const Query& query, std::uint64_t t, std::uint64_t place) {
   if (const auto* rule = std::get_if<Cyclic>(&query.sampling))
     return {place % rule->parts == t % rule->parts ? 1.0 : 0.0, {}};
   if (const auto* rule = std::get_if<CyclicPoisson>(&query.sampling))
@@ -154,6 +157,25 @@ void Attacker::contribute(const L2Bound& bound, double share, LatticeAccumulator
                          [=](std::int64_t total) { return static_cast<double>(total) * quantum; });
 }
 
+// Records that a public rule takes are added up. Of those that are drawn in secret nobody knows how many there are:
+// the contribution is that of one.
+void Attacker::take_part(const Query& query, std::uint64_t t, const L2Bound& bound, LatticeAccumulator& sum,
+                         const Kernel& kernel, std::size_t i) {
+  Part& all = parts_[i] = part(query, t, places_[i]);
+  Vector& pending = pending_[i];
+  pending.clear();
+  if (all.probability > 0 || measures_) contribute(bound, query.votes(), sum, kernel, i, all, pending);
+  if (all.probability > 0 && all.probability < 1) return void(all.records = suspect_slots_);
+  for (std::uint32_t k = 1; k < suspect_slots_; ++k) {
+    const Part one = part(query, t, places_[i] + k);
+    if (one.probability == 0) continue;
+    contribute(bound, query.votes(), sum, kernel, i, one, other_);
+    const bool is_first = std::exchange(all.probability, 1) == 0;
+    pending.resize(other_.size());
+    for (std::size_t j = 0; j < other_.size(); ++j) pending[j] = other_[j] + (is_first ? 0 : pending[j]);
+  }
+}
+
 void Attacker::summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
                       const Kernel& kernel) {
   pending_scale_ = scale;
@@ -162,12 +184,7 @@ void Attacker::summed(const Query& query, std::uint64_t t, const L2Bound& bound,
   LatticeAccumulator& sum =
       empty_sum(query.dim, at.lattice_at(scale), bound.clip * 1.01, query.exact ? Width::int64 : Width::int32);
   seen_ = true;
-  for (std::size_t i = 0; i < suspects(); ++i) {
-    parts_[i] = part(query, t, i);
-    pending_[i].clear();
-    if (parts_[i].probability > 0 || measures_)
-      contribute(bound, query.votes(), sum, kernel, i, parts_[i], pending_[i]);
-  }
+  for (std::size_t i = 0; i < suspects(); ++i) take_part(query, t, bound, sum, kernel, i);
 }
 
 void Attacker::released(const Query& query, std::uint64_t t, std::span<const double> values) {
@@ -197,7 +214,21 @@ double log_mixture(double p, double x) {
   return x > largest ? x + std::log(p) : std::log1p(p * std::expm1(x));
 }
 
+/// log(e^a + e^b).
+double log_sum(double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); }
+
 }  // namespace
+
+// A mixture over the binomial number of records that took part.
+double Attacker::Draw::log_ratio() const {
+  if (records == 1) return log_mixture(probability, along - square / 2);
+  double weight = records * std::log1p(-probability), sum = weight;
+  for (std::uint32_t m = 1; m <= records; ++m) {
+    weight += std::log(probability * (records - m + 1) / ((1 - probability) * m));
+    sum = log_sum(sum, weight + m * along - 0.5 * m * m * square);
+  }
+  return sum;
+}
 
 void Attacker::add_evidence(std::size_t suspect, double along, double square, double variance, Draw& draw) {
   if (!(variance > 0) || draw.probability == 0) return;
@@ -209,10 +240,10 @@ void Attacker::add_evidence(std::size_t suspect, double along, double square, do
     seen -= background_[k];
     variance = std::max(variance, background_deviation_[k] * background_deviation_[k]);
   }
-  const double x = length * (seen - length / 2) / variance;
-  const double before = log_mixture(draw.probability, draw.exponent);
-  draw.exponent += x;
-  evidence_[suspect] += log_mixture(draw.probability, draw.exponent) - before;
+  const double before = draw.log_ratio();
+  draw.along += length * seen / variance;
+  draw.square += square / variance;
+  evidence_[suspect] += draw.log_ratio() - before;
 }
 
 void Attacker::weigh(std::span<const double> values, double noise_std) {
@@ -220,7 +251,7 @@ void Attacker::weigh(std::span<const double> values, double noise_std) {
   if (first_unseen) effect_.assign(values.begin(), values.end());
   for (std::size_t i = 0; i < suspects(); ++i)
     if (!pending_[i].empty()) {
-      Draw draw{parts_[i].probability};
+      Draw draw{parts_[i].probability, parts_[i].records};
       add_evidence(i, product(values, pending_[i]), product(pending_[i], pending_[i]), noise_std * noise_std, draw);
     } else if (unseen_ && expected_.empty() && gradients_[i].size() == values.size() && noise_std > 0) {
       evidence_[i] -= product(values, gradients_[i]) / noise_std;  // a phase: a step down its gradient
@@ -256,7 +287,7 @@ void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<cons
   for (std::size_t i = 0; i < suspects(); ++i) {
     if (!pending_[i].empty() && parts_[i].probability > 0) {
       run.taken[i].push_back({leaf, pending_[i]});
-      run.newest[i] = {parts_[i].probability};
+      run.newest[i] = {parts_[i].probability, parts_[i].records};
     }
     Vector shift(values.size(), 0);  // of this query, if the suspect is there
     for (const auto& [at, contribution] : run.taken[i])

@@ -28,8 +28,10 @@ struct Transcript {
 class Attacker final : public ReleaseListener {
  public:
   /// Suspects: row i of `records`, the record at position `place`[i] if it took part. One or two in a game; two are
-  /// alternatives. The layout is the audited dataset's. `objective` and `records` must outlive the attacker.
-  Attacker(Objective& objective, const Records& records, std::vector<std::uint64_t> places, BlockLayout layout);
+  /// alternatives. With `slots` above 1 a suspect is a person of so many equal records, at its place and those
+  /// behind it. The layout is the audited dataset's. `objective` and `records` must outlive the attacker.
+  Attacker(Objective& objective, const Records& records, std::vector<std::uint64_t> places, BlockLayout layout,
+           std::uint32_t slots = 1);
 
   /// A run begins, at this public point.
   void begin(std::span<const float> start);
@@ -71,13 +73,17 @@ class Attacker final : public ReleaseListener {
   struct Part {  // of a suspect in a release
     double probability = 0;
     std::optional<std::uint32_t> slot = {};
+    std::uint32_t records = 1;  ///< that are drawn, each by itself with this probability
   };
   struct TakenPart {
     std::uint64_t leaf;
     Vector contribution;
   };
-  struct Draw {  // whether a suspect took part: the chance, and what the releases that it moves say so far
-    double probability = 1, exponent = 0;
+  struct Draw {  // how many of a suspect's records took part: the chance of each, and what releases say so far
+    double probability = 1;
+    std::uint32_t records = 1;
+    double along = 0, square = 0;  ///< of m that did the log-likelihood ratio is m along - m^2 square / 2
+    double log_ratio() const;      ///< not knowing how many
   };
   struct Running {  // of one running sum: increments so far, and the leaves that each suspect took part in
     std::vector<Vector> increments;
@@ -88,7 +94,7 @@ class Attacker final : public ReleaseListener {
     Vector norms;              // of the strategy's columns, if they are normalized
   };
 
-  Part part(const Query& query, std::uint64_t t, std::size_t suspect);
+  Part part(const Query& query, std::uint64_t t, std::uint64_t place);
   std::span<const std::uint32_t> slots(const Query& query, std::uint64_t pass);
   void weigh(std::span<const double> values, double noise_std);
   void weigh_running(const Query& query, std::uint64_t t, std::span<const double> values, double scale);
@@ -98,11 +104,14 @@ class Attacker final : public ReleaseListener {
   LatticeAccumulator& empty_sum(std::size_t dim, Lattice lattice, double bound, Width width);
   void contribute(const L2Bound& bound, double share, LatticeAccumulator& sum, const Kernel& kernel, std::size_t i,
                   const Part& part, std::vector<double>& values);
+  void take_part(const Query& query, std::uint64_t t, const L2Bound& bound, LatticeAccumulator& sum,
+                 const Kernel& kernel, std::size_t i);
 
   Objective& objective_;
   const Records& records_;
   std::vector<std::uint64_t> places_;
   BlockLayout layout_;
+  std::uint32_t suspect_slots_;
   bool measures_ = false;
 
   Transcript transcript_;
@@ -110,6 +119,7 @@ class Attacker final : public ReleaseListener {
   std::vector<Vector> gradients_;  // of the suspects at the start; empty: the objective has none
   std::vector<Part> parts_;        // in the release that is due
   std::vector<Vector> pending_;    // the suspects' contributions to it; empty: none, or unknown
+  Vector other_;                   // of another of a suspect's records
   double pending_scale_ = 1;
   std::optional<LatticeAccumulator> sum_;  // of one contribution
   double sum_bound_ = 0;

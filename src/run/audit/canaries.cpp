@@ -28,10 +28,11 @@ struct Canaries {
 };
 
 Canaries canaries_of(const AuditSetup& setup, const RecordPair& pair) {
-  const auto most = static_cast<std::size_t>(setup.config.audit.canaries);
+  const auto most = std::max(fewest_canaries, static_cast<std::size_t>(setup.config.audit.canaries) /
+                                                  setup.canary_stride());  // empty slots take memory, too
   const std::size_t room =
       std::max(fewest_canaries, setup.plan.queries.front().dim);  // beyond they hide each other
-  const std::size_t wanted = std::min({most, room, static_cast<std::size_t>(setup.facts.data.records)});
+  const std::size_t wanted = std::min({most, room, static_cast<std::size_t>(setup.facts.data.units())});
   const std::size_t forms = setup.replaces() ? 2 : 1;
   if (!setup.worst_objective()) {
     Records all = random_canaries(setup.shape, *setup.objective, wanted * forms,
@@ -52,7 +53,7 @@ std::vector<double> evidence_of(const AuditSetup& setup, const Canaries& canarie
                                 std::span<const char> second) {
   const std::size_t count = canaries.count;
   std::vector<std::uint64_t> places(canaries.suspects.count);
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i % count;
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i % count * setup.canary_stride();
   std::vector<RowSource> rows(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     if (second[i])
@@ -61,7 +62,7 @@ std::vector<double> evidence_of(const AuditSetup& setup, const Canaries& canarie
       rows[i] = {&canaries.suspects, i + static_cast<std::uint32_t>(count)};
   }
   Attacker attacker(canaries.at_worst ? *setup.worst_objective() : *setup.objective, canaries.suspects, places,
-                    setup.plan.layout);
+                    setup.plan.layout, setup.canary_slots());
   setup.run(setup.dataset(0, rows, false), key, attacker, canaries.at_worst);
   std::vector<double> evidence(count);
   for (std::size_t i = 0; setup.groups.own.is_root() && i < count; ++i)

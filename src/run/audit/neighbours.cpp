@@ -32,7 +32,8 @@ std::vector<double> distances_of(const std::vector<std::vector<double>>& results
 // all have the same noise.
 std::vector<double> distances_between(const AuditSetup& setup, const Records& candidates) {
   const std::size_t count = candidates.count;
-  Attacker attacker(*setup.objective, candidates, std::vector(count, setup.place), setup.plan.layout);
+  Attacker attacker(*setup.objective, candidates, std::vector(count, setup.place), setup.plan.layout,
+                    setup.canary_slots());
   attacker.measure_distances();
   Progress progress("looking for the worst record", count + 1, "runs", 0, !setup.plan.hides_times());
   const auto results = deal_numbers(setup.groups, count + 1, [&](std::uint64_t i) {

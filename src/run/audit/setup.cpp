@@ -45,7 +45,7 @@ std::uint64_t worst_place(const std::vector<Query>& queries, const BlockLayout& 
 
 /// No more than the config lets take part.
 std::uint32_t records_of_canary(const RunConfig& config) {
-  if (config.data.slot_unit() != Unit::person) return 1;
+  if (!config.data.by_person()) return 1;
   const std::int64_t wanted = config.audit.person_records, most = config.data.person_records;
   return static_cast<std::uint32_t>(most > 0 ? std::min(wanted, most) : wanted);
 }
@@ -87,7 +87,7 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
   shape = RecordShape::of(facts.data, config.data);
   if (!groups.idle()) give_public_records(groups.own, *objective, files);
   mechanism = {plan.method, objective.get(), plan.queries, plan.adjacency, config.privacy.trust == "root"};
-  place = worst_place(plan.queries, plan.layout);
+  place = worst_place(plan.queries, plan.layout) / canary_stride() * canary_stride();
   person_records = records_of_canary(config);
   if (!groups.idle()) start_ = start_point(mechanism);
   read_public_records();
@@ -136,8 +136,12 @@ std::uint64_t AuditSetup::common_key() const { return PublicStream(seed(), "choi
 
 Shard AuditSetup::dataset(std::uint64_t at, std::span<const RowSource> canaries, bool among_public) const {
   if (groups.idle()) return {};
-  std::vector<RowSource> rows(canaries.begin(), canaries.end());
-  for (RowSource& row : rows) row.copies = person_records;
+  std::vector<RowSource> rows(canaries.size() * canary_stride());
+  for (std::size_t i = 0; i < canaries.size(); ++i)
+    for (std::size_t k = 0; k < canary_slots(); ++k) {
+      RowSource& row = rows[i * canary_stride() + k] = canaries[i];
+      if (canary_stride() == 1) row.copies = person_records;
+    }
   if (!among_public && std::ranges::all_of(plan.queries, by_position))
     return compact_shard(groups.own, shape, facts.data, plan.layout, at, rows);
   return shard_of(groups.own, shape, facts.data, plan.layout, [&](std::uint64_t i) -> RowSource {

@@ -36,17 +36,21 @@ class AuditSetup {
   std::vector<RowSource> public_rows;  ///< of data.eval, on every rank
   std::uint64_t place = 0;             ///< of the differing record
   bool announces = false;              ///< says how long games take
-  /// Where persons are the units: of each canary, all alike, so that whoever bounds a record but not a person, or
-  /// bounds both differently, lets more of them through. Else 1.
+  /// Where the promise is for persons: of each canary, all alike, so that whoever bounds a record but not a person,
+  /// or hides fewer records than somebody may have, lets more of them through. Else 1.
   std::uint32_t person_records = 1;
 
   std::uint64_t seed() const { return static_cast<std::uint64_t>(config.audit.seed); }
   bool replaces() const { return plan.adjacency == Adjacency::replace_one; }
+  /// Slots from one canary to the next, and how many of these its records fill: more than 1 where the records of a
+  /// person are drawn one by one.
+  std::uint64_t canary_stride() const { return facts.data.slots_of_unit; }
+  std::uint32_t canary_slots() const { return canary_stride() > 1 ? person_records : 1; }
   /// The key of runs that are compared with each other, noise included.
   std::uint64_t common_key() const;
 
-  /// This rank's part of a dataset with these canaries from slot `at` on; in the other slots is nothing, or public
-  /// records. Empty on a rank that waits.
+  /// This rank's part of a dataset with these canaries from slot `at` on, the first of a canary's; in the other
+  /// slots is nothing, or public records. Empty on a rank that waits.
   Shard dataset(std::uint64_t at, std::span<const RowSource> canaries, bool among_public) const;
   /// A run of the mechanism on it, or of the same with WorstCase for its objective. Collective over the group.
   void run(const Shard& shard, std::uint64_t key, Attacker& attacker, bool at_worst = false) const;

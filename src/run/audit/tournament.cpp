@@ -23,7 +23,7 @@ class Board {
         shards_{setup.dataset(setup.place, std::span(&pair.first, 1), game.among_public),
                 setup.dataset(setup.place, std::span(&pair.second, 1), game.among_public)},
         attacker_(game.at_worst ? *setup.worst_objective() : *setup.objective, suspects_,
-                  std::vector(suspects_.count, setup.place), setup.plan.layout) {
+                  std::vector(suspects_.count, setup.place), setup.plan.layout, setup.canary_slots()) {
     if (!setup.groups.idle()) attacker_.expect(effect_of_second());
     if (game.among_public) expect_background();
   }

@@ -20,11 +20,11 @@ namespace {
 constexpr std::size_t dim = 3;
 constexpr std::uint64_t records = 8;
 
-/// Runs of a query on no record, and on one at position 0 that adds (clip, 0, 0), and what the attacker makes of
-/// them. Of adaptive running sums the clip changes from leaf to leaf.
+/// Runs of a query on no record, and on one at position 0 that adds (clip, 0, 0), or a person of as many as `slots`
+/// from there on, and what the attacker makes of them. Of adaptive running sums the clip changes from leaf to leaf.
 class Watched {
  public:
-  explicit Watched(QuerySpec spec) {
+  explicit Watched(QuerySpec spec, std::uint32_t slots) {
     spec.dim = dim, spec.bound = {1};
     facts_ = {records, dim, Storage::dense_f32};
     layout_ = BlockLayout::of(facts_, 1);
@@ -35,9 +35,9 @@ class Watched {
     const RowSource one{&suspect_, 0};
     for (const bool second : {false, true})
       shards_[second] = shard_of(Communicator::alone(), {.features = dim, .bias = 0}, facts_, layout_,
-                                 [&](std::uint64_t i) { return second && i == 0 ? one : RowSource{}; });
+                                 [&](std::uint64_t i) { return second && i < slots ? one : RowSource{}; });
     objective_ = test::make_objective("mean", {dim, Storage::dense_f32, 0});
-    attacker_ = std::make_unique<Attacker>(*objective_, suspect_, std::vector<std::uint64_t>{0}, layout_);
+    attacker_ = std::make_unique<Attacker>(*objective_, suspect_, std::vector<std::uint64_t>{0}, layout_, slots);
   }
 
   const Query& query() const { return query_; }
@@ -82,9 +82,9 @@ class Watched {
 
 // A likelihood ratio has mean 1 where nobody takes part, and where somebody does its logarithm has a positive mean:
 // mu^2 / 2 for Gaussians that are mu apart.
-void expect_likelihood_ratio(const QuerySpec& spec, double mu = 0) {
+void expect_likelihood_ratio(const QuerySpec& spec, double mu = 0, std::uint32_t slots = 1) {
   constexpr int runs = 600;
-  Watched watched(spec);
+  Watched watched(spec, slots);
   double mean = 0, square = 0, with = 0;
   for (int run = 0; run < runs; ++run) {
     const double ratio = std::exp(watched.likelihood(false, static_cast<std::uint64_t>(run)));
@@ -110,6 +110,17 @@ TEST(Audit, LikelihoodRatiosOfSampledSums) {
                           std::sqrt(2.0) / 1.5);
   expect_likelihood_ratio(
       {.name = "sum", .sampling = Disjoint{{{4, 2, 1}, {4, 2, 1}}}, .noise_multiplier = 1, .steps = 4}, 1);
+}
+
+// How many of a person's records are drawn is secret, which of them a public rule takes is not.
+TEST(Audit, LikelihoodRatiosOfSeveralRecords) {
+  const auto sum = [](SamplingRule sampling, double noise, std::uint64_t steps, double mu) {
+    expect_likelihood_ratio({.name = "sum", .sampling = sampling, .noise_multiplier = noise, .steps = steps}, mu,
+                            3);
+  };
+  sum(Poisson{0.5}, 3, 2, 0);
+  sum(FullBatch{}, 6, 3, 3 * std::sqrt(3.0) / 6);
+  sum(Cyclic{2}, 3, 2, std::sqrt(5.0) / 3);
 }
 
 // Of running sums the noise of what is released is correlated; a record is in one leaf.

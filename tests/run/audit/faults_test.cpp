@@ -303,6 +303,29 @@ TEST_F(AuditFaults, RecordsBoundedAndNotPersons) {
   }
 }
 
+// An eighth of the noise hides one record as the promise says, and not the eight that a person may have.
+TEST_F(AuditFaults, NoiseHidesARecordAndNotAPersonsRecords) {
+  const auto exit_code = [&](Fault fault, const std::string& method, const char* game, int records) {
+    return print_audit(
+        audited(
+            fault,
+            fmt::format("person = who\nperson_records = 8\nperson_sampling = records\n[method]\n{}\nrate = 0.01\n"
+                        "[privacy]\ndelta = 0.1\nnoise_multiplier = 16\n[audit]\nperson_records = {}\n"
+                        "game = {}\nruns = 600\nrepeats = 40\n",
+                        method, records, game),
+            "persons.csv"),
+        false);
+  };
+  const std::string full = "sampling = full\nbatch = 32\nsteps = 1", drawn = "batch = 16\nsteps = 2",
+                    shuffled = "name = dp-ftrl\nbatch = 8\npasses = 1";
+  for (const std::string& method : {full, drawn, shuffled})
+    for (const char* const game : {"worst_case", "distinguish"}) {
+      EXPECT_EQ(exit_code(Fault::none, method, game, 8), 0) << method << game;
+      EXPECT_EQ(exit_code(Fault::noise_faint, method, game, 8), 4) << method << game;
+    }
+  EXPECT_EQ(exit_code(Fault::noise_faint, full, "worst_case", 1), 0) << "one record shows nothing";
+}
+
 TEST_F(AuditFaults, CanariesHaveNoMoreRecordsThanTakePart) {
   const auto records_of = [](const char* data, const char* audit) {
     return audited(Fault::none,
@@ -315,7 +338,9 @@ TEST_F(AuditFaults, CanariesHaveNoMoreRecordsThanTakePart) {
   EXPECT_EQ(records_of("person = who\n", ""), 16U);
   EXPECT_EQ(records_of("person = who\nperson_records = 5\n", ""), 5U);
   EXPECT_EQ(records_of("person = who\nperson_records = 5\n", "person_records = 3\n"), 3U);
-  EXPECT_EQ(records_of("person = who\nperson_records = 5\nperson_sampling = records\n", ""), 1U);
+  EXPECT_EQ(records_of("person = who\nperson_records = 5\nperson_sampling = records\n", ""), 5U);
+  EXPECT_EQ(records_of("person = who\nperson_records = 5\nperson_sampling = records\n", "person_records = 3\n"),
+            3U);
   EXPECT_EQ(records_of("drop = who\n", ""), 1U);
 }
 
@@ -324,6 +349,25 @@ TEST_F(AuditFaults, OneRunSeesTooLittleNoise) {
   expect_caught(Fault::noise_faint, R"(
 [method]
 sampling = full
+batch = 100
+steps = 1
+[privacy]
+noise_multiplier = 4
+delta = 1e-5
+[audit]
+game = one_run
+)",
+                "many.csv");
+}
+
+// Each canary a person of two records, which are drawn one by one.
+TEST_F(AuditFaults, OneRunOfPersonsWhoseRecordsAreDrawnOneByOne) {
+  expect_caught(Fault::noise_faint, R"(
+person = x0
+person_records = 2
+person_sampling = records
+records = 100
+[method]
 batch = 100
 steps = 1
 [privacy]
