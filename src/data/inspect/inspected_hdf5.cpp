@@ -1,6 +1,7 @@
 #include "data/inspect/inspected_hdf5.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -41,13 +42,54 @@ std::optional<std::size_t> place_of_label_dataset(const std::vector<std::string>
                   found.empty() ? "none" : "more than one", fmt::join(names, ", ")));
 }
 
-/// The columns of a file, those that cannot be read left out.
+/// How many records a table has: as many as its label, else as most columns that can be read.
+std::uint64_t length_of_table(const Hdf5Columns& columns, std::optional<std::size_t> label) {
+  if (label && columns.fields[*label].trouble_of_column().empty()) return columns.fields[*label].shape[0];
+  std::map<std::uint64_t, std::size_t> times;
+  for (const Hdf5Field& field : columns.fields)
+    if (field.trouble_of_column().empty()) ++times[field.shape[0]];
+  const auto most = std::ranges::max_element(times, {}, [](const auto& length) { return length.second; });
+  return most == times.end() ? 0 : most->first;
+}
+
+/// For each column what hinders that it is read; empty: nothing.
+std::vector<std::string> hindrances_of(const Hdf5Columns& columns, std::optional<std::size_t> label) {
+  const std::uint64_t length = length_of_table(columns, label);
+  std::vector<std::string> all;
+  for (const Hdf5Field& field : columns.fields) {
+    std::string& hindrance = all.emplace_back(field.trouble_of_column());
+    if (hindrance.empty() && field.shape[0] != length)
+      hindrance = fmt::format("{} values, where the table has {} records", field.shape[0], length);
+  }
+  return all;
+}
+
+/// Comments: what of a file is not read, and why.
+std::string remarks_on(const std::vector<Hdf5Field>& all, const Hdf5Columns& columns,
+                       const std::vector<std::string>& hindrances) {
+  std::string text;
+  for (std::size_t c = 0; c < columns.fields.size(); ++c)
+    if (!hindrances[c].empty())
+      text += fmt::format("# Column {} holds {}, and is not read.\n", columns.names[c], hindrances[c]);
+  std::vector<std::string> with_rows;
+  for (const Hdf5Field& field : all)
+    if (field.has_rows()) with_rows.push_back(field.name);
+  if (!with_rows.empty())
+    text += fmt::format("# Datasets with rows are no columns, and are left out: {}\n", fmt::join(with_rows, ", "));
+  return text;
+}
+
+/// The columns of a file that nothing hinders.
 class ReadColumns {
  public:
-  ReadColumns(const std::string& path, const Hdf5Columns& columns) : path_(path) {
+  ReadColumns(const std::string& path, const Hdf5Columns& columns, const std::vector<std::string>& hindrances)
+      : path_(path) {
     for (std::size_t c = 0; c < columns.fields.size(); ++c) {
+      if (!hindrances[c].empty()) continue;
       const Hdf5Field& field = columns.fields[c];
-      if (!field.trouble_of_column().empty()) continue;
+      if (const std::string trouble = field.trouble_of_column(); !trouble.empty())
+        refuse_file(path,
+                    fmt::format("dataset {} holds {}, and in the file before it can be read", field.name, trouble));
       if (!fields_.empty() && field.shape[0] != fields_.front().shape[0])
         refuse_file(path, fmt::format("dataset {} holds {} records where {} holds {}", field.name, field.shape[0],
                                       fields_.front().name, fields_.front().shape[0]));
@@ -55,21 +97,6 @@ class ReadColumns {
       fields_.push_back(field.as_column());
       cells_.push_back(field.column_cell());
     }
-  }
-
-  /// What is not read, and why.
-  static std::string remarks(const std::vector<Hdf5Field>& all, const Hdf5Columns& columns) {
-    std::string text;
-    for (std::size_t c = 0; c < columns.fields.size(); ++c)
-      if (const std::string trouble = columns.fields[c].trouble_of_column(); !trouble.empty())
-        text += fmt::format("# Column {} holds {}, and is not read.\n", columns.names[c], trouble);
-    std::vector<std::string> with_rows;
-    for (const Hdf5Field& field : all)
-      if (field.has_rows()) with_rows.push_back(field.name);
-    if (!with_rows.empty())
-      text +=
-          fmt::format("# Datasets with rows are no columns, and are left out: {}\n", fmt::join(with_rows, ", "));
-    return text;
   }
 
   std::uint64_t records() const { return fields_.empty() ? 0 : fields_.front().shape[0]; }
@@ -112,20 +139,22 @@ class ReadColumns {
 InspectedTable read_hdf5_table(const std::vector<std::string>& paths, const ReadingRules& rules) {
   refuse_settings_of_texts(rules);
   InspectedTable table;
+  std::vector<std::string> hindrances;  // in the first file, and so in all
   for (const std::string& path : paths) {
     const std::vector<Hdf5Field> all = hdf5_fields(path);
     const Hdf5Columns columns = hdf5_columns(all, nullptr);
     if (columns.names.empty()) refuse_file(path, "has no dataset with one number or word for each record");
     if (table.names.empty()) {
       table.names = columns.names;
-      table.remarks = ReadColumns::remarks(all, columns);
       table.label = place_of_label_dataset(table.names, rules);
       table.person = place_of_person(table.names, rules);
+      hindrances = hindrances_of(columns, table.label);
+      table.remarks = remarks_on(all, columns, hindrances);
       for (std::size_t c = 0; c < table.names.size(); ++c) table.columns.emplace_back(c == table.label);
     }
     if (columns.names != table.names)
       refuse_file(path, fmt::format("its columns are others than those of {}", paths.front()));
-    const ReadColumns read(path, columns);
+    const ReadColumns read(path, columns, hindrances);
     read.add_to(table.columns);
     table.records += read.records();
   }

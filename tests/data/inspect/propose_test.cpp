@@ -64,6 +64,7 @@ void write_visits(const std::string& path) {
   file.set("age", "_FillValue", -1);
   file.add("scan", "f4", {60, 2}, std::vector<double>(120, 0.5));
   file.add("wide", "g16", {60}, std::vector<double>(60, 1));
+  file.add("bounds", "f4", {3}, {1, 2, 3});
   file.add_words("ward", wards);
   file.add_fixed_words("smoker", smokers, 4);
   file.add("outcome", "u1", {60}, numbers(60, [](std::size_t i) { return i % 7 == 0 ? 1.0 : 0.0; }));
@@ -76,7 +77,7 @@ TEST(Propose, AnHdf5FileWithColumnsIsATable) {
   write_visits(o.train);
   EXPECT_MENTIONS(message_of<ConfigError>([&] { propose_columns(o.train, o); }),
                   "--set data.label=NAME must say which column the label is (none: there is none): none is called "
-                  "label, target, class or y. The columns are age, outcome, smoker, ward, patient, wide");
+                  "label, target, class or y. The columns are age, bounds, outcome, smoker, ward, patient, wide");
   o.label = "outcome";
   std::string proposed;
   const Records r = read_as_proposed(folder, o, proposed, LabelKind::sign);
@@ -84,6 +85,7 @@ TEST(Propose, AnHdf5FileWithColumnsIsATable) {
   EXPECT_EQ(std::count(r.label.begin(), r.label.end(), 1.0F), 9);
   for (const char* part :
        {"THIS FILE MUST BE PUBLIC", "(60 records)", "# Column wide holds no numbers, and is not read.\n",
+        "# Column bounds holds 3 values, where the table has 60 records, and is not read.\n", "\nbounds ignore\n",
         "# Datasets with rows are no columns, and are left out: scan\n", "\npatient person\n",
         "\nage number range=21..79 mean=", "missing=\"\" impute=",
         "words=\"A, first floor\",B other missing=? indicator", "\nsmoker yes/no true=yes false=no\n",
