@@ -14,6 +14,7 @@
 #include "data/records/text.hpp"
 #include "run/config/automatic.hpp"
 #include "run/plan/plan.hpp"
+#include "run/suggest/feature_size.hpp"
 #include "run/suggest/suggest.hpp"
 
 namespace dpmpi {
@@ -28,43 +29,34 @@ struct SuggestRequest {
 std::unique_ptr<const RunConfig> asked_config(const SuggestRequest& typed, const RunConfig& config) {
   std::vector<std::string> overrides = typed.overrides;
   if (config.automatic().empty()) {
-    for (const std::string& key : automatic_keys()) overrides.push_back(fmt::format("method.{}=auto", key));
-    overrides.emplace_back("method.final_rate=0");
+    const AutomaticRule* const rule = automatic_rule(config.method_name);
+    // Of a method without a rule: what is refused names those that have one.
+    for (const std::string& key : rule ? rule->keys : std::vector<std::string>{"rate"})
+      overrides.push_back(fmt::format("method.{}={}", key, automatic_word));
+    if (!config.value("method.final_rate").empty()) overrides.emplace_back("method.final_rate=0");
   }
   return std::make_unique<const RunConfig>(typed.from, overrides);
 }
 
-std::string why(const std::string& name, const SuggestionFacts& facts, const SettledSgd& settled) {
-  const double share = facts.sgd.full ? 1 : std::min(1.0, static_cast<double>(settled.batch) / facts.sgd.records);
-  if (name == "method.batch")
-    return fmt::format("{:.2g} of the records a step: {:.0f} % of the budget's signal is left", share,
-                       std::floor(100 * settled.efficiency));
-  if (name == "method.epochs") return fmt::format("{:.0f} steps", settled.steps);
-  if (name == "method.clip") return fmt::format("half the length of a record, {:.3g}", facts.size.length);
-  if (name == "method.rate")
-    return settled.capped ? "as large as steps may be: noise hardly matters"
-                          : "n times the signal, over steps, clip and length of a record";
-  if (name == "method.momentum") return "signal and noise would grow alike";
-  return "the last steps are small, so their noise is";
-}
-
-void print_settings_of(const RunConfig& config, const std::vector<std::string>& open, const SuggestionFacts& facts,
-                       const SettledSgd& settled) {
+void print_settings_of(const RunConfig& config, const std::vector<std::string>& open, const FoundSettings& found) {
+  const auto is_open = [&](const FoundSetting& setting) {
+    return std::ranges::find(open, "method." + setting.key) != open.end();
+  };
   fmt::print("| {:<10} | {:<12} | {:<12} | {:<70} |\n", "setting", "config has", "suggested", "why");
   fmt::print("|{:-<12}|{:-<14}|{:-<14}|{:-<72}|\n", "", "", "", "");
-  for (const auto& [name, text] : texts_of(settled)) {
+  for (const FoundSetting& setting : found.all) {
+    const std::string name = "method." + setting.key;
     const bool automatic = std::ranges::find(config.automatic(), name) != config.automatic().end();
-    const bool is_open = std::ranges::find(open, name) != open.end();
-    fmt::print("| {:<10} | {:<12} | {:<12} | {:<70} |\n", name.substr(name.find('.') + 1),
+    fmt::print("| {:<10} | {:<12} | {:<12} | {:<70} |\n", setting.key,
                automatic            ? automatic_word
                : config.given(name) ? config.value(name)
                                     : "-",
-               is_open ? text : "stays", is_open ? why(name, facts, settled) : "the config says it");
+               is_open(setting) ? setting.text : "stays", is_open(setting) ? setting.why : "the config says it");
   }
-  fmt::print("\n[method]\nname = {}\n", automatic_method);
-  for (const auto& [name, text] : texts_of(settled))
-    if (std::ranges::find(open, name) != open.end()) fmt::print("{} = {}\n", name.substr(name.find('.') + 1), text);
-  if (config.automatic().empty()) fmt::print("final_rate = 0\n");
+  fmt::print("\n[method]\nname = {}\n", config.method_name);
+  for (const FoundSetting& setting : found.all)
+    if (is_open(setting)) fmt::print("{} = {}\n", setting.key, setting.text);
+  if (config.automatic().empty() && !config.value("method.final_rate").empty()) fmt::print("final_rate = 0\n");
 }
 
 /// What was seen at such noise on the records on which the rule was found (docs/results/default_settings.md).
@@ -80,19 +72,18 @@ struct Variant {
   double records = 1, epsilon = 1;  ///< times so much
 };
 
-void print_variants(const RunConfig& config, const DatasetFacts& data, const SuggestionFacts& facts,
-                    const std::vector<std::string>& open, double parameters) {
+void print_variants(const RunConfig& config, const DatasetFacts& data, const PublicNumbers& numbers,
+                    const std::vector<std::string>& open) {
   fmt::print("\n| {:<22} | {:<17} | {:<31} |\n|{:-<24}|{:-<19}|{:-<33}|\n", "with", "noise over signal", "so", "",
              "", "");
   for (const Variant& variant :
        {Variant{"these records"}, Variant{"twice the records", 2, 1}, Variant{"ten times the records", 10, 1},
         Variant{"twice the epsilon", 1, 2}, Variant{"half the epsilon", 1, 0.5}}) {
     if (variant.epsilon != 1 && !(config.privacy.epsilon > 0)) continue;
-    SgdFacts other = facts.sgd;
+    PublicNumbers other = numbers;
     other.records *= variant.records;
     other.mu = budget_of(config, data, variant.epsilon);
-    const SettledSgd settled = settle_sgd(other, fixed_settings(config, open));
-    const double noise = noise_over_signal(other, settled, parameters);
+    const double noise = found_settings(config, other, open).noise_over_signal;
     fmt::print("| {:<22} | {:<17.2g} | {:<31} |\n", variant.name, noise, in_words(noise));
   }
 }
@@ -104,13 +95,13 @@ int suggest(const Communicator& alone, const SuggestRequest& typed) {
   DatasetFacts data = inspect(alone, config.find_files().training);
   parts_of(config.data.test_share, data);
   const auto objective = make_objective(config, data);
-  const SuggestionFacts facts = suggestion_facts(config, data);
-  const SettledSgd settled = settle_sgd(facts.sgd, fixed_settings(config, open));
+  const PublicNumbers numbers = public_numbers(config, data, *objective);
+  const FeatureSize size = feature_size(config.data, data);
 
   fmt::print("{} {} x {} features, {} parameters\na record's length is about {:.3g} ({})\n\n", data.units(),
-             plural(config.data.unit()), data.features, objective->dim(), facts.size.length, facts.size.why);
-  print_settings_of(config, open, facts, settled);
-  if (config.is_private()) print_variants(config, data, facts, open, static_cast<double>(objective->dim()));
+             plural(config.data.unit()), data.features, objective->dim(), size.length, size.why);
+  print_settings_of(config, open, found_settings(config, numbers, open));
+  if (config.is_private()) print_variants(config, data, numbers, open);
   fmt::print(
       "\nAll of this follows from public numbers and costs no budget; `auto` in the place of a value takes the same.\n"
       "dpmpi tune tries settings on the records and pays for it with part of epsilon: take it only where lengths or\n"

@@ -101,6 +101,9 @@ TEST_F(Cli, WhatCannotBeAutomaticIsRefusedWithTheNamesOfWhatCan) {
   refused("[method]\nrate = auto\nfinal_rate = 0.2\n", "needs method.final_rate = 0");
   refused("[method]\nrate = auto\nclip_quantile = 0.9\n", "needs method.clip_quantile = 0");
   refused("[method]\nbeta1 = auto\n", "method.beta1 = auto is not allowed");
+  refused("[method]\nname = zo-hidden\nrate = auto\n", "method.rate = auto needs method.release = all");
+  refused("[method]\nname = zo-hidden\nrelease = all\nrate = auto\n[objective]\nname = mlp\n",
+          "method.rate = auto needs an objective other than mlp");
 }
 
 // A table that cannot be read is refused with all that is wrong, as without `auto`.
@@ -109,6 +112,19 @@ TEST_F(Cli, AutomaticSettingsHideNoOtherProblem) {
   const Outcome outcome = dpmpi("check " + path + " --set data.eval=gone.csv");
   EXPECT_NE(outcome.code, 0);
   for (const char* part : {"absent.csv", "gone.csv"}) EXPECT_TRUE(contains(outcome.output, part)) << outcome.output;
+}
+
+TEST_F(Cli, EveryMethodWithARuleSuggestsItsOwnSettings) {
+  const std::string differences = "[method]\nname = zo-hidden\nrelease = all\nsampling = poisson\n";
+  const Outcome outcome = dpmpi("suggest " + config_for(folder(), "t", differences));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  for (const char* part : {"| directions |", "name = zo-hidden", "directions = ", "steps = ", "twice the records"})
+    EXPECT_TRUE(contains(outcome.output, part)) << part << outcome.output;
+  EXPECT_FALSE(contains(outcome.output, "momentum")) << outcome.output;
+  const Outcome network =
+      dpmpi("suggest " + config_for(folder(), "t", "[objective]\nname = mlp\nhead = logistic\nhidden = 4\n"));
+  EXPECT_EQ(network.code, 0) << network.output;
+  EXPECT_TRUE(contains(network.output, "a tenth of the length of a record")) << network.output;
 }
 
 TEST_F(Cli, SettingsThatAreGivenStayBesideAutomaticOnes) {

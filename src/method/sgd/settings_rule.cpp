@@ -14,25 +14,22 @@ constexpr double fewest_steps = 100, usual_steps = 500;  // of a run
 constexpr double usual_passes = 40;                      // over the records, at mu = 1 or less
 constexpr double noise_of_batch = 3.2;  // T q^2 over mu^2: the noise multiplier is then 1.9 or more
 constexpr double most_passes = 125;
-constexpr double clip_of_record = 0.5;  // of R: as long as a logistic gradient is at the start
+constexpr double clip_of_record = 0.5;   // of R: as long as a logistic gradient is at the start
+constexpr double clip_of_network = 0.1;  // of R: far below it, so that one step takes the weights nowhere
 
 /// D R / (n signal): how far gradients may move the scores, over what the noise allows.
 double score_distance(LabelKind labels) { return is_quantity(labels) ? 1 : 2; }
 /// How far one gradient as long as the clip may move the score of a typical record.
-double longest_move(LabelKind labels) { return is_quantity(labels) ? 10 : 300; }
+double longest_move(const PublicNumbers& facts) {
+  if (is_quantity(facts.labels)) return 10;
+  return facts.network ? 60 : 300;
+}
 
 /// Mean rate of a schedule that ends at 0, over the first one.
 double mean_rate(RateSchedule schedule) { return schedule == RateSchedule::constant ? 1 : 0.5; }
 
-/// To two digits.
-double rounded(double x) {
-  if (!(x > 0) || !std::isfinite(x)) return x;
-  const double unit = std::pow(10, std::floor(std::log10(x)) - 1);
-  return unit >= 1 ? std::round(x / unit) * unit : std::round(x / unit) / std::round(1 / unit);
-}
-
 /// The budget that decides how steps are cut: 0 where noise does not depend on it.
-double budget(const SgdFacts& facts) {
+double budget(const PublicNumbers& facts) {
   return facts.noise_multiplier > 0 || !std::isfinite(facts.mu) ? 0 : facts.mu;
 }
 
@@ -48,7 +45,7 @@ double passes_of(double q, double mu) {
   return std::max(std::min(std::max(usual_steps * q, noise_of_batch * mu * mu / q), most), fewest_steps * q);
 }
 
-void settle_steps(const SgdFacts& facts, const SgdSettings& given, SettledSgd& all) {
+void settle_steps(const PublicNumbers& facts, const SgdSettings& given, SettledSgd& all) {
   const double n = facts.records, mu = budget(facts);
   const double most = std::min(most_passes, usual_passes * std::max(1.0, mu));
   if (facts.full) {
@@ -58,7 +55,7 @@ void settle_steps(const SgdFacts& facts, const SgdSettings& given, SettledSgd& a
     return;
   }
   const double q = std::min(1.0, share_of(given.epochs.value_or(most), mu));
-  const double batch = std::clamp(rounded(q * n), 1.0, n);
+  const double batch = std::clamp(two_digits(q * n), 1.0, n);
   all.batch = given.batch.value_or(std::llround(batch));
   const double share = std::min(1.0, static_cast<double>(all.batch) / n);
   all.epochs = given.epochs.value_or(std::ceil(passes_of(share, mu) - 1e-9));
@@ -67,7 +64,7 @@ void settle_steps(const SgdFacts& facts, const SgdSettings& given, SettledSgd& a
 
 // By the central limit of Poisson sampling, mu = q sqrt(T (exp(1 / z^2) - 1)) (Bu et al. 2020). A sum of all
 // records' gradients T times, over their noise, has q sqrt(T) / z in its place.
-void settle_signal(const SgdFacts& facts, SettledSgd& all) {
+void settle_signal(const PublicNumbers& facts, SettledSgd& all) {
   const double q = facts.full ? 1 : std::min(1.0, static_cast<double>(all.batch) / facts.records);
   const double rounds = q * std::sqrt(all.steps);
   if (facts.noise_multiplier > 0) {
@@ -81,9 +78,9 @@ void settle_signal(const SgdFacts& facts, SettledSgd& all) {
   }
 }
 
-double rate_of(const SgdFacts& facts, SettledSgd& all) {
+double rate_of(const PublicNumbers& facts, SettledSgd& all) {
   const double length = all.clip * facts.size;
-  const double most = longest_move(facts.labels) / length;
+  const double most = longest_move(facts) / length;
   const double by_noise = score_distance(facts.labels) * facts.records * all.signal / (all.steps * length) *
                           (0.5 / mean_rate(all.schedule));
   all.capped = !(by_noise < most);
@@ -92,19 +89,15 @@ double rate_of(const SgdFacts& facts, SettledSgd& all) {
 
 }  // namespace
 
-SettledSgd settle_sgd(const SgdFacts& facts, const SgdSettings& given) {
+SettledSgd settle_sgd(const PublicNumbers& facts, const SgdSettings& given) {
   SettledSgd all;
   settle_steps(facts, given, all);
   settle_signal(facts, all);
-  all.clip = given.clip.value_or(rounded(clip_of_record * facts.size));
+  all.clip = given.clip.value_or(two_digits((facts.network ? clip_of_network : clip_of_record) * facts.size));
   all.momentum = given.momentum.value_or(0);
   all.schedule = given.schedule.value_or(RateSchedule::linear);
-  all.rate = given.rate.value_or(std::max(rounded(rate_of(facts, all)), 1e-30));
+  all.rate = given.rate.value_or(std::max(two_digits(rate_of(facts, all)), 1e-30));
   return all;
-}
-
-double noise_over_signal(const SgdFacts& facts, const SettledSgd& settled, double parameters) {
-  return std::sqrt(parameters) / (facts.records * settled.signal);
 }
 
 }  // namespace dpmpi

@@ -5,22 +5,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "data/records/records.hpp"
+#include "method/automatic.hpp"
 #include "method/sgd/optimizer.hpp"
 
 namespace dpmpi {
-
-/// What the rule goes by: all of it public.
-struct SgdFacts {
-  double records = 1;      ///< n
-  double size = 1;         ///< R: length of a typical record, with its bias
-  double sensitivity = 1;  ///< of the sum of clipped gradients, in clips: 1 under add_remove, 2 under replace_one
-  LabelKind labels = LabelKind::sign;
-  /// mu of the run's GDP; infinity: without noise. With noise_multiplier > 0 it is not looked at.
-  double mu = 1;
-  double noise_multiplier = 0;  ///< 0: the noise follows from mu
-  bool full = false;            ///< every step uses all records
-};
 
 /// Values that are given stay; the rule finds the others.
 struct SgdSettings {
@@ -45,9 +33,6 @@ struct SettledSgd {
 };
 
 /// Local; the same on every rank. All values are finite and within the ranges of their options.
-SettledSgd settle_sgd(const SgdFacts& facts, const SgdSettings& given = {});
-
-/// Noise of all parameters over the longest sum of gradients: sqrt(d) / (n signal). 0 without noise.
-double noise_over_signal(const SgdFacts& facts, const SettledSgd& settled, double parameters);
+SettledSgd settle_sgd(const PublicNumbers& facts, const SgdSettings& given = {});
 
 }  // namespace dpmpi

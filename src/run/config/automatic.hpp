@@ -6,14 +6,11 @@
 #include <vector>
 
 #include "core/options.hpp"
+#include "method/automatic.hpp"
 
 namespace dpmpi {
 
-inline constexpr const char* automatic_method = "dp-sgd";  ///< the method with a rule for them
 inline constexpr const char* automatic_word = "auto";
-
-/// The keys that may be automatic ("batch"), in the order in which they are shown.
-const std::vector<std::string>& automatic_keys();
 
 /// `settings` without those that are automatic, whose names ("method.batch") are appended to `taken`. Appends a
 /// problem for each that cannot be.

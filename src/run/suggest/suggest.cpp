@@ -9,40 +9,33 @@
 
 #include "core/console/log.hpp"
 #include "core/errors.hpp"
+#include "core/numbers/random.hpp"
 #include "data/load/held_out.hpp"
 #include "data/load/load.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "run/config/automatic.hpp"
 #include "run/plan/plan.hpp"
+#include "run/suggest/feature_size.hpp"
 
 namespace dpmpi {
 namespace {
 
-using RateSchedule = OptimizerSettings::Schedule;
-
-struct NamedSchedule {
-  std::string name;
-  RateSchedule schedule;
-};
-const std::vector<NamedSchedule>& schedules() {
-  static const std::vector<NamedSchedule> all{
-      {"constant", RateSchedule::constant}, {"linear", RateSchedule::linear}, {"cosine", RateSchedule::cosine}};
-  return all;
-}
-
-std::string name_of(RateSchedule schedule) {
-  return std::ranges::find(schedules(), schedule, &NamedSchedule::schedule)->name;
-}
-
 // Nothing, if the training data cannot be looked at. Collective.
-std::optional<DatasetFacts> seen(const Communicator& comm, const RunConfig& config) {
+std::optional<PublicNumbers> seen(const Communicator& comm, const RunConfig& config) {
   try {
     DatasetFacts data = inspect(comm, config.find_files().training);
     parts_of(config.data.test_share, data);
-    return data;
+    return public_numbers(config, data, *make_objective(config, data));
   } catch (const Error&) {  // on all ranks alike
     return {};
   }
+}
+
+/// Of a linear model nothing is better than the origin to start at; a network would stay there.
+bool is_network(const Objective& objective) {
+  std::vector<float> w(objective.dim());
+  objective.initialise(PublicStream(1, "start point"), w);
+  return std::ranges::any_of(w, [](float x) { return x != 0; });
 }
 
 }  // namespace
@@ -53,54 +46,38 @@ double budget_of(const RunConfig& config, const DatasetFacts& data, double facto
   return has_epsilon ? gdp_mu(factor * config.privacy.epsilon, delta) : std::numeric_limits<double>::infinity();
 }
 
-SuggestionFacts suggestion_facts(const RunConfig& config, const DatasetFacts& data) {
-  SuggestionFacts facts;
-  facts.size = feature_size(config.data, data);
+PublicNumbers public_numbers(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {
   const double twice = config.privacy.which() == Adjacency::replace_one ? 2 : 1;
-  facts.sgd = {.records = static_cast<double>(data.records),
-               .size = facts.size.length,
-               .sensitivity = twice * static_cast<double>(data.slots_of_unit),
-               .labels = config.objective->label_kind(),
-               .mu = budget_of(config, data),
-               .noise_multiplier = config.is_private() ? config.privacy.noise_multiplier : 0,
-               .full = config.value("method.sampling") == "full"};
-  return facts;
+  return {.records = static_cast<double>(data.records),
+          .size = feature_size(config.data, data).length,
+          .sensitivity = twice * static_cast<double>(data.slots_of_unit),
+          .labels = config.objective->label_kind(),
+          .mu = budget_of(config, data),
+          .noise_multiplier = config.is_private() ? config.privacy.noise_multiplier : 0,
+          .full = config.value("method.sampling") == "full",
+          .parameters = static_cast<double>(objective.dim()),
+          .network = is_network(objective)};
 }
 
-// A setting that nobody gave has its default, and stays, too.
-SgdSettings fixed_settings(const RunConfig& config, const std::vector<std::string>& open) {
-  SgdSettings fixed;
-  const auto text_of = [&](const char* name) -> std::optional<std::string> {
+FoundSettings found_settings(const RunConfig& config, const PublicNumbers& numbers,
+                             const std::vector<std::string>& open) {
+  // A setting that nobody gave has its default, and stays, too.
+  const auto given = [&](const std::string& key) -> std::optional<std::string> {
+    const std::string name = "method." + key;
     return std::ranges::find(open, name) == open.end() ? std::optional(config.value(name)) : std::nullopt;
   };
-  if (const auto text = text_of("method.batch")) fixed.batch = std::stoll(*text);
-  if (const auto text = text_of("method.epochs")) fixed.epochs = std::stod(*text);
-  if (const auto text = text_of("method.clip")) fixed.clip = std::stod(*text);
-  if (const auto text = text_of("method.rate")) fixed.rate = std::stod(*text);
-  if (const auto text = text_of("method.momentum")) fixed.momentum = std::stod(*text);
-  if (const auto text = text_of("method.schedule"))
-    fixed.schedule = std::ranges::find(schedules(), *text, &NamedSchedule::name)->schedule;
-  return fixed;
-}
-
-std::vector<std::pair<std::string, std::string>> texts_of(const SettledSgd& settled) {
-  return {{"method.batch", fmt::format("{}", settled.batch)},
-          {"method.epochs", fmt::format("{}", settled.epochs)},
-          {"method.clip", fmt::format("{}", settled.clip)},
-          {"method.rate", fmt::format("{}", settled.rate)},
-          {"method.momentum", fmt::format("{}", settled.momentum)},
-          {"method.schedule", name_of(settled.schedule)}};
+  return automatic_rule(config.method_name)->find(numbers, given);
 }
 
 void settle(const Communicator& comm, std::unique_ptr<RunConfig>& config, std::vector<std::string>& overrides) {
   if (config->automatic().empty()) return;
   const std::vector<std::string> open = config->automatic();
-  const auto data = seen(comm, *config);
-  if (!data) return;
-  const SuggestionFacts facts = suggestion_facts(*config, *data);
+  const auto numbers = seen(comm, *config);
+  if (!numbers) return;
   std::vector<std::string> found;
-  for (const auto& [name, text] : texts_of(settle_sgd(facts.sgd, fixed_settings(*config, open))))
-    if (std::ranges::find(open, name) != open.end()) found.push_back(fmt::format("{}={}", name, text));
+  for (const auto& [key, text, why] : found_settings(*config, *numbers, open).all)
+    if (std::ranges::find(open, "method." + key) != open.end())
+      found.push_back(fmt::format("method.{}={}", key, text));
   if (comm.is_root()) print_at(LogLevel::info, "auto: {}\n", fmt::join(found, " "));
   overrides.insert(overrides.end(), found.begin(), found.end());
   config = std::make_unique<RunConfig>(config->path(), overrides);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double endless = std::numeric_limits<double>::infinity();
 
-void expect_allowed(const SgdFacts& facts) {
+void expect_allowed(const PublicNumbers& facts) {
   const SettledSgd found = settle_sgd(facts);
   const auto text = ::testing::Message() << "n " << facts.records << " mu " << facts.mu << " R " << facts.size;
   EXPECT_GE(found.batch, 1) << text;
@@ -22,7 +22,7 @@ void expect_allowed(const SgdFacts& facts) {
   EXPECT_TRUE(found.clip > 0 && std::isfinite(found.clip)) << text << " clip " << found.clip;
   EXPECT_TRUE(found.efficiency > 0 && found.efficiency <= 1) << text << " efficiency " << found.efficiency;
   EXPECT_TRUE(found.signal > 0) << text;
-  EXPECT_FALSE(std::isnan(noise_over_signal(facts, found, 100))) << text;
+  EXPECT_FALSE(std::isnan(noise_over_signal(facts, found.signal))) << text;
 }
 
 TEST(SettingsRule, IsAllowedWhateverTheNumbersAre) {
@@ -42,7 +42,7 @@ TEST(SettingsRule, IsAllowedWhateverTheNumbersAre) {
 }
 
 TEST(SettingsRule, GivenValuesStay) {
-  const SgdFacts facts{.records = 20000, .size = 6, .mu = 0.3};
+  const PublicNumbers facts{.records = 20000, .size = 6, .mu = 0.3};
   const SettledSgd found = settle_sgd(facts, {.batch = 512, .epochs = 7.5, .clip = 0.3, .momentum = 0.5});
   EXPECT_EQ(found.batch, 512);
   EXPECT_EQ(found.epochs, 7.5);
@@ -53,7 +53,7 @@ TEST(SettingsRule, GivenValuesStay) {
 }
 
 TEST(SettingsRule, TheRateFollowsTheOtherSettings) {
-  const SgdFacts facts{.records = 20000, .size = 6, .mu = 0.3};
+  const PublicNumbers facts{.records = 20000, .size = 6, .mu = 0.3};
   const auto rate = [&](const SgdSettings& given) { return settle_sgd(facts, given).rate; };
   EXPECT_NEAR(rate({.momentum = 0.9}), 0.1 * rate({}), 0.011 * rate({}));
   EXPECT_NEAR(rate({.clip = 6.0}), rate({}) / 2, 0.06 * rate({}));
@@ -62,9 +62,9 @@ TEST(SettingsRule, TheRateFollowsTheOtherSettings) {
 
 // Twice the records, or twice the budget, halve the noise over the signal; persons of two records double it.
 TEST(SettingsRule, NoiseOverSignal) {
-  const auto noise = [](const SgdFacts& facts) { return noise_over_signal(facts, settle_sgd(facts), 50); };
-  const SgdFacts facts{.records = 20000, .size = 6, .mu = 0.3};
-  SgdFacts more = facts, richer = facts, replaced = facts;
+  const auto noise = [](const PublicNumbers& facts) { return noise_over_signal(facts, settle_sgd(facts).signal); };
+  const PublicNumbers facts{.records = 20000, .size = 6, .mu = 0.3, .parameters = 50};
+  PublicNumbers more = facts, richer = facts, replaced = facts;
   more.records *= 2, richer.mu *= 2, replaced.sensitivity *= 2;
   EXPECT_NEAR(noise(more), noise(facts) / 2, 0.02 * noise(facts));
   EXPECT_NEAR(noise(richer), noise(facts) / 2, 0.05 * noise(facts));
