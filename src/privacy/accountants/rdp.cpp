@@ -44,6 +44,9 @@ std::optional<double> zcdp_rho(const Mechanism& mechanism) {
     return zcdp_rho(drawn_together(*m));
   if (const auto* m = std::get_if<CyclicPoissonGaussian>(&mechanism); m && m->sampling_rate == 1)
     return static_cast<double>(m->rounds()) * of_noise(m->noise_multiplier);
+  // Who knows the record's steps sees no more than so many Gaussians.
+  if (const auto* m = std::get_if<RandomAllocationGaussian>(&mechanism))
+    return static_cast<double>(m->selected) * of_noise(m->noise_multiplier);
   if (const auto* m = std::get_if<Tree>(&mechanism)) return of_gdp(tree_mu(*m));
   if (const auto* m = std::get_if<Gdp>(&mechanism)) return of_gdp(m->mu);
   if (const auto* m = std::get_if<HiddenState>(&mechanism); m && !m->sampled()) return of_gdp(composition_mu(*m));

@@ -45,6 +45,7 @@ constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "poisson_gaussian",
                                                 "poisson_gaussian_group",
                                                 "cyclic_poisson_gaussian",
+                                                "random_allocation_gaussian",
                                                 "wor_gaussian",
                                                 "discrete_gaussian",
                                                 "poisson_discrete_gaussian",
@@ -109,6 +110,10 @@ void for_each_member(M& m, Visit&& visit) {
     visit("steps", m.steps, natural);
     visit("groups", m.groups, natural);
     visit("band", m.band, natural);
+  }
+  if constexpr (requires { m.selected; }) {
+    visit("steps", m.steps, natural);
+    visit("selected", m.selected, natural, std::uint64_t{1});
   }
   if constexpr (requires { m.sampling_rate; }) visit("sampling_rate", m.sampling_rate, rate);
   if constexpr (requires { m.records; }) visit("records", m.records, group_size);

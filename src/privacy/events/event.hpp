@@ -72,6 +72,18 @@ struct CyclicPoissonGaussian {
   /// What one of them tells of the record (docs/theory/cyclic_samples.md).
   PoissonGaussian round() const { return {sampling_rate, noise_multiplier}; }
 };
+/// Gaussian noise on each of the `steps` sums of an epoch, of which every record takes part in `selected`: they are
+/// drawn uniformly and secretly, for each record independently of the others (Feldman and Shenfeld 2025,
+/// arXiv:2502.08202). With selected = 1: balls in bins. `count` of the event is the number of epochs.
+struct RandomAllocationGaussian {
+  std::uint64_t steps = 0;      ///< >= 1
+  std::uint64_t selected = 1;   ///< 1..steps
+  double noise_multiplier = 0;  ///< noise std of a step's sum over its L2 sensitivity
+  auto operator<=>(const RandomAllocationGaussian&) const = default;
+
+  /// In so many releases a record takes part.
+  std::uint64_t rounds() const { return selected; }
+};
 /// Gaussian noise on a query of a uniform sample of exactly `batch` among `population` records, without
 /// replacement.
 struct WorGaussian {
@@ -247,9 +259,9 @@ struct NonPrivate {
 
 /// One mechanism. Ordered, so that it can be the key of a map of counts.
 using Mechanism =
-    std::variant<Gaussian, PoissonGaussian, PoissonGaussianGroup, CyclicPoissonGaussian, WorGaussian,
-                 DiscreteGaussian, PoissonDiscreteGaussian, WorDiscreteGaussian, Laplace, PoissonLaplace, Tree,
-                 HiddenState, Zcdp, Gdp, Exponential, ApproxDp, RepeatAndSelect, NonPrivate>;
+    std::variant<Gaussian, PoissonGaussian, PoissonGaussianGroup, CyclicPoissonGaussian, RandomAllocationGaussian,
+                 WorGaussian, DiscreteGaussian, PoissonDiscreteGaussian, WorDiscreteGaussian, Laplace,
+                 PoissonLaplace, Tree, HiddenState, Zcdp, Gdp, Exponential, ApproxDp, RepeatAndSelect, NonPrivate>;
 
 /// Its name in files: "gaussian", "poisson_gaussian", ...
 std::string_view name(const Mechanism& mechanism);

@@ -32,6 +32,9 @@ struct SeenByGroup {
       throw PrivacyError(
           "nothing is known of cyclic_poisson_gaussian events for groups: who has several records may have them in "
           "several groups of the run, whose steps share rows");
+    } else if constexpr (requires { m.selected; }) {
+      // Any of the steps may hold the whole group; a record moves all sums by sqrt(selected).
+      return Gaussian{m.noise_multiplier / (k * std::sqrt(static_cast<double>(m.selected))) * less};
     } else if constexpr (requires { m.law; }) {
       seen.run = of_group(m.run, static_cast<std::uint64_t>(k));
     } else if constexpr (requires { m.population; }) {

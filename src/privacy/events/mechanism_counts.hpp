@@ -20,15 +20,31 @@ inline void add_uses(std::uint64_t& count, const Event& event) {
   count += event.count;
 }
 
-/// The rounds of a run of cyclic samples, each of which is a mechanism by itself; empty for other events. Throws
-/// PrivacyError for a malformed event and for more than 2^64 - 1 rounds.
+/// `count` times `rounds`. Throws PrivacyError if that is more than 2^64 - 1.
+inline std::uint64_t times_rounds(const Event& event, std::uint64_t rounds) {
+  if (event.count > std::numeric_limits<std::uint64_t>::max() / rounds)
+    throw PrivacyError(fmt::format("more than 2^64 rounds of {}", to_json({event.mechanism, 1})));
+  return event.count * rounds;
+}
+
+/// A step of several, or several steps in parts of the epoch: one of steps / selected in each, and where that is
+/// one, in this (docs/theory/random_allocation.md).
+inline Event parts_of(const RandomAllocationGaussian& m, std::uint64_t count) {
+  const std::uint64_t steps = m.steps / m.selected;
+  if (steps == 1) return {Gaussian{m.noise_multiplier}, count};
+  return {RandomAllocationGaussian{steps, 1, m.noise_multiplier}, count};
+}
+
+/// What a run or an epoch of several rounds is made of, each of which is a mechanism by itself; empty for other
+/// events. Throws PrivacyError for a malformed event and for more than 2^64 - 1 rounds.
 inline std::optional<Event> rounds_of(const Event& event) {
   const auto* run = std::get_if<CyclicPoissonGaussian>(&event.mechanism);
-  if (!run || event.count == 0) return std::nullopt;
+  const auto* epoch = std::get_if<RandomAllocationGaussian>(&event.mechanism);
+  if (epoch && epoch->selected == 1 && epoch->steps > 1) epoch = nullptr;
+  if (event.count == 0 || !(run || epoch)) return std::nullopt;
   check({event.mechanism, 1}, "event");
-  if (event.count > std::numeric_limits<std::uint64_t>::max() / run->rounds())
-    throw PrivacyError(fmt::format("more than 2^64 rounds of {}", to_json({event.mechanism, 1})));
-  return Event{run->round(), event.count * run->rounds()};
+  if (run) return Event{run->round(), times_rounds(event, run->rounds())};
+  return parts_of(*epoch, times_rounds(event, epoch->selected));
 }
 
 /// How many runs with hidden iterates there are; `Use` has a count.

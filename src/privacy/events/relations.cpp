@@ -73,4 +73,10 @@ void check_relations(const CyclicPoissonGaussian& m, std::string_view where) {
                     m.groups));
 }
 
+void check_relations(const RandomAllocationGaussian& m, std::string_view where) {
+  if (m.selected > m.steps)
+    refuse(where, "selected", fmt::format("{}", m.selected),
+           fmt::format("a whole number from 1 to the number of steps, {}", m.steps));
+}
+
 }  // namespace dpmpi

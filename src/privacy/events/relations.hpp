@@ -11,5 +11,6 @@ namespace dpmpi {
 void check_relations(const HiddenState& m, std::string_view where);
 void check_relations(const Tree& m, std::string_view where);
 void check_relations(const CyclicPoissonGaussian& m, std::string_view where);
+void check_relations(const RandomAllocationGaussian& m, std::string_view where);
 
 }  // namespace dpmpi

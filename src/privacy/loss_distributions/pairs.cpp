@@ -4,11 +4,13 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "privacy/curves/strategy.hpp"
 #include "privacy/events/group.hpp"
+#include "privacy/loss_distributions/allocation_pair.hpp"
 #include "privacy/loss_distributions/group_pair.hpp"
 #include "privacy/loss_distributions/normal_sides.hpp"
 
@@ -109,7 +111,7 @@ LossPair randomized_response_pair(double epsilon, double delta) {
   const double likely = (1 - delta) / (1 + std::exp(-epsilon));
   LossPair pair;
   pair.atoms = {{-epsilon, rare, likely}, {epsilon, likely, rare}};
-  pair.infinite = delta;
+  pair.infinite = pair.vanished = delta;
   pair.anchor = -epsilon;
   pair.span = 2 * epsilon;
   pair.narrowed = [delta](double span) { return randomized_response_pair(span / 2, delta); };
@@ -138,8 +140,8 @@ LossPair bounded_range_pair(double epsilon) {
 }
 
 LossPair reversed(const LossPair& pair) {
-  verify(pair.infinite == 0, "a reversed pair has finite losses");
   LossPair result = pair;
+  std::swap(result.infinite, result.vanished);
   if (pair.cut)
     result.cut = [cut = pair.cut](double loss) {
       const LossCut c = cut(-loss);
@@ -226,6 +228,13 @@ struct Pairs {
     if (m.batch == m.population) return {full};
     const LossPair drawn = sampled_pair(full, static_cast<double>(m.batch) / static_cast<double>(m.population));
     return {in_worse_order(drawn), true, drawn, true};
+  }
+  DominatingPair operator()(const RandomAllocationGaussian& m) const {
+    if (adjacency != Adjacency::add_remove)
+      refuse(mechanism, adjacency, "none is proven for a record whose values are replaced in a secret step");
+    if (m.noise_multiplier < least_allocation_noise)
+      refuse(mechanism, adjacency, "noise_multiplier is below 0.3, where a secret step hides little");
+    return allocation_pair(m);
   }
   DominatingPair operator()(const CyclicPoissonGaussian&) const {
     refuse(mechanism, adjacency, "its rounds have one each");

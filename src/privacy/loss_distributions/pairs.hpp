@@ -27,6 +27,7 @@ struct LossPair {
   std::function<LossCut(double loss)> cut;  ///< of the part without atoms; empty if there is none
   std::vector<LossAtom> atoms = {};
   double infinite = 0;    ///< mass of P where Q has none
+  double vanished = 0;    ///< mass of Q where P has none; the cut and atoms leave both out
   double anchor = 0;      ///< a loss where mass crowds: grids have a point there
   double span = 0;        ///< distance to a second loss that deserves a grid point, or 0
   double loss_error = 0;  ///< rounding: the set of `cut(l)` has its boundary within loss_error + |l| 2^-49 of l
@@ -58,7 +59,7 @@ LossPair opposite_gaussian_pair(double q, double s);
 LossPair randomized_response_pair(double epsilon, double delta);
 /// Dominates every mechanism whose losses lie in some interval of length epsilon.
 LossPair bounded_range_pair(double epsilon);
-/// (Q, P). The pair must have no infinite losses.
+/// (Q, P).
 LossPair reversed(const LossPair& pair);
 /// H_gamma(P||Q) for gamma >= 1 and H_gamma(Q||P) below: dominates where neighbours may have either order of
 /// (P, Q), another one in every use. P{loss > 0} + Q{loss > 0} must be 1 at most, the rest is an atom at loss 0;

@@ -24,9 +24,9 @@ double growth(std::uint64_t size, double epsilon) {
 
 /// Noise that is drawn in double precision.
 template <class M>
-concept DrawnInDouble =
-    std::same_as<M, Gaussian> || std::same_as<M, PoissonGaussian> || std::same_as<M, PoissonGaussianGroup> ||
-    std::same_as<M, CyclicPoissonGaussian> || std::same_as<M, WorGaussian> || std::same_as<M, Tree>;
+concept DrawnInDouble = std::same_as<M, Gaussian> || std::same_as<M, PoissonGaussian> ||
+    std::same_as<M, PoissonGaussianGroup> || std::same_as<M, CyclicPoissonGaussian> ||
+    std::same_as<M, RandomAllocationGaussian> || std::same_as<M, WorGaussian> || std::same_as<M, Tree>;
 
 /// Of a value that gets noise: at most what a record moves all of them, and, but for matrices whose entries may be
 /// anything, its leaf in every participation.

@@ -228,6 +228,7 @@ TEST(GdpAccountant, GivesNothingAfterANonPrivateRelease) {
 TEST(GdpAccountant, RefusesWhatIsNotExactlyGaussianAndStaysAsItWas) {
   const Mechanism refused[] = {PoissonGaussian{0.5, 2},
                                CyclicPoissonGaussian{9, 3, 2, 0.5, 2},
+                               RandomAllocationGaussian{9, 1, 2},
                                WorGaussian{10, 5, 2},
                                DiscreteGaussian{2},
                                PoissonDiscreteGaussian{1, 2},

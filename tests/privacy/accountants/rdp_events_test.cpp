@@ -390,6 +390,7 @@ TEST(RdpCurve, KnowsEveryMechanism) {
                                   PoissonGaussian{0.1, 1},
                                   PoissonGaussianGroup{0.1, 3, 3},
                                   CyclicPoissonGaussian{9, 3, 2, 0.1, 1},
+                                  RandomAllocationGaussian{9, 2, 1},
                                   WorGaussian{100, 10, 1},
                                   DiscreteGaussian{1},
                                   PoissonDiscreteGaussian{0.1, 1},

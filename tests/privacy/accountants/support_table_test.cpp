@@ -24,6 +24,7 @@ const std::map<std::string, std::string> members{
     {"poisson_gaussian", R"("sampling_rate":RATE,"noise_multiplier":2)"},
     {"poisson_gaussian_group", R"("sampling_rate":RATE,"noise_multiplier":6,"records":3)"},
     {"cyclic_poisson_gaussian", R"("steps":50,"groups":4,"band":4,"sampling_rate":RATE,"noise_multiplier":2)"},
+    {"random_allocation_gaussian", R"("steps":50,"noise_multiplier":2)"},
     {"wor_gaussian", R"("population":100,"batch":10,"noise_multiplier":2)"},
     {"discrete_gaussian", R"("noise_multiplier":2)"},
     {"poisson_discrete_gaussian", R"("sampling_rate":RATE,"noise_multiplier":2)"},
