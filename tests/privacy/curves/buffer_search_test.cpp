@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <iostream>
 
 #include <gtest/gtest.h>
 
@@ -55,6 +56,34 @@ TEST(BufferSearch, FindsMoreWithMoreBuffersAndStopsWhereTheyGainNothing) {
   EXPECT_LT(std::sqrt(before), 14.52);
   EXPECT_EQ(best_buffers(4, 1, {}).count, 0u);
   EXPECT_LT(best_buffers(5, 16, {}).count, 4u);
+}
+
+/// Buffers of another implementation, as its tests have them: JAX Privacy 52e9674f, buffered_toeplitz_test.py.
+struct Published {
+  std::uint64_t leaves;
+  Participations of_record;
+  Buffers buffers;
+};
+const Published published_buffers[] = {
+    {100000, {}, {2, {0.9999528892, 0.9857068667}, {0.0122853238, 0.1878393665}}},
+    {1000, {2, 5}, {1, {0.9877027559462715}, {0.10595704738115597}}},
+    {1000, {2, 5}, {2, {0.993433070819512, 0.6342644427247973}, {0.07538320617916519, 0.5144060910151949}}},
+    {1000,
+     {2, 5},
+     {3,
+      {0.9934331427558322, 0.6342832547407998, 0.6342732636848848},
+      {0.07538346317367392, 0.4808525558278832, 0.0335536865929295}}}};
+
+// docs/results/running_sums.md has the figures, which this prints.
+TEST(BufferSearch, IsNotBehindPublishedBuffers) {
+  for (const Published& other : published_buffers) {
+    const double theirs = std::sqrt(error(other.buffers, other.leaves, other.of_record));
+    const double ours = std::sqrt(
+        error(best_buffers(other.buffers.count, other.leaves, other.of_record), other.leaves, other.of_record));
+    EXPECT_LE(ours, theirs) << other.leaves << ' ' << other.buffers.count;
+    std::cout << other.leaves << " leaves, " << other.of_record.count << " participations, " << other.buffers.count
+              << " buffers: " << ours << ", published " << theirs << '\n';
+  }
 }
 
 TEST(BufferSearch, TheBestLambdaIsAMinimum) {
