@@ -417,7 +417,8 @@ void check(const Event& event, std::string_view where) {
       [&](const auto& m) {
         for_each_member(m, Checker{where});
         if constexpr (
-            requires { m.hybrid; } || requires { m.strategy; } || requires { m.groups; })
+            requires { m.hybrid; } || requires { m.strategy; } || requires { m.groups; } ||
+            requires { m.selected; })
           check_relations(m, where);
         else if constexpr (requires { m.population; })
           if (m.batch > m.population)

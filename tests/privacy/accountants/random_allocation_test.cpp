@@ -147,7 +147,7 @@ TEST(RandomAllocation, ASecretStepHidesTheRecord) {
   GdpAccountant known(Adjacency::add_remove);
   known.compose({Gaussian{1}, 10});
   EXPECT_LT(accountant_of({128, 1, 1}, 10).epsilon(1e-5), .35 * known.epsilon(1e-5));
-  EXPECT_NEAR(accountant_of({5, 5, 1}, 2).epsilon(1e-5), known.epsilon(1e-5), 1e-6);
+  EXPECT_NEAR(accountant_of({5, 5, 1}, 2).epsilon(1e-5), known.epsilon(1e-5), 1e-3);
   EXPECT_EQ(accountant_of({1ULL << 40, 1, 1}).epsilon(1e-5), accountant_of({1ULL << 20, 1, 1}).epsilon(1e-5));
 }
 
