@@ -25,6 +25,7 @@ SamplingRule sampling_rule(std::string_view sampling, std::int64_t batch, std::u
   if (b == records) return FullBatch{};
   if (sampling == "wor") return WithoutReplacement{b};
   if (sampling == "cyclic") return Cyclic{(records + b - 1) / b};
+  if (sampling == "balls_in_bins") return BallsInBins{(records + b - 1) / b};
   verify(sampling == "poisson", "a rule that options allow");
   return Poisson{static_cast<double>(b) / static_cast<double>(records)};
 }

@@ -15,9 +15,9 @@ inline constexpr double most_steps = 0x1p40;
 /// method.epochs, if that is more than most_steps. Local.
 std::uint64_t steps_of_epochs(double epochs, std::uint64_t records, double batch);
 
-/// The rule that method.sampling = full, poisson, wor or cyclic means for batches of `batch` records; all records
-/// are the full batch, however they are sampled. Throws ConfigError, naming method.batch, if there are fewer.
-/// Local.
+/// The rule that method.sampling = full, poisson, balls_in_bins, wor or cyclic means for batches of `batch`
+/// records; all records are the full batch, however they are sampled. Throws ConfigError, naming method.batch, if
+/// there are fewer. Local.
 SamplingRule sampling_rule(std::string_view sampling, std::int64_t batch, std::uint64_t records);
 
 }  // namespace dpmpi

@@ -25,7 +25,7 @@ Fault present = Fault::none;
 #define DPMPI_DECLARE "_ZN5dpmpi5Query7declareERKNS_9QuerySpecEjNS_9AdjacencyEm"
 #define DPMPI_SELECT                                                                                \
   "_ZN5dpmpi6selectERKSt7variantIJNS_7PoissonENS_18WithoutReplacementENS_9FullBatchENS_6CyclicENS_" \
-  "13CyclicPoissonENS_8ShuffledENS_8DisjointEEEmmRNS_12SecretStreamEjmmRSt6vectorIjSaIjEE"
+  "13CyclicPoissonENS_11BallsInBinsENS_8ShuffledENS_8DisjointEEEmmRNS_12SecretStreamEjmmRSt6vectorIjSaIjEE"
 
 void real_normals(SecretStream* stream, std::uint64_t step, std::uint32_t site, std::uint64_t first,
                   std::span<double> out) __asm__("__real_" DPMPI_NORMALS);

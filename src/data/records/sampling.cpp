@@ -128,6 +128,9 @@ std::string describe(const SamplingRule& rule) {
                    return fmt::format("Poisson of {} group{} in turn, sampling rate {:.6g}", c.groups,
                                       c.groups == 1 ? "" : "s", c.rate);
                  },
+                 [](const BallsInBins& b) {
+                   return fmt::format("balls in bins, every record in one of {} steps", b.steps);
+                 },
                  [](const Shuffled& s) {
                    return fmt::format("shuffled {}, {} runs a pass of batches of {} and {} times {}",
                                       s.reshuffle ? "every pass" : "once", s.runs, s.first, s.leaves - 1, s.batch);
@@ -143,6 +146,7 @@ double expected_share(const SamplingRule& rule, std::uint64_t records) {
           [&](const WithoutReplacement& w) { return static_cast<double>(w.batch) / static_cast<double>(records); },
           [](const FullBatch&) { return 1.0; }, [](const Cyclic& c) { return 1.0 / static_cast<double>(c.parts); },
           [](const CyclicPoisson& c) { return c.rate / static_cast<double>(c.groups); },
+          [](const BallsInBins& b) { return 1.0 / static_cast<double>(b.steps); },
           [&](const Shuffled& s) { return static_cast<double>(s.batch) / static_cast<double>(records); },
           [&](const Disjoint& d) { return mean_size(d) / static_cast<double>(records); }},
       rule);
@@ -159,7 +163,7 @@ std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records) {
           [&](const FullBatch&) { return records; },
           [&](const Cyclic& c) { return (records + c.parts - 1) / c.parts; },
           [&](const CyclicPoisson& c) { return (records + c.groups - 1) / c.groups; },
-          [](const Shuffled& s) { return std::max(s.first, s.batch); },
+          [&](const BallsInBins&) { return records; }, [](const Shuffled& s) { return std::max(s.first, s.batch); },
           [](const Disjoint& d) { return std::ranges::max_element(d.parts, {}, &Disjoint::Part::size)->size; }},
       rule);
 }
@@ -219,9 +223,19 @@ void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t c
                  [&](const FullBatch&) { select_residue(1, first_index, count, step, out); },
                  [&](const Cyclic& c) { select_residue(c.parts, first_index, count, step, out); },
                  [&](const CyclicPoisson& c) { select_of_group(c, first_index, count, stream, site, step, out); },
+                 [](const BallsInBins&) { throw BugError("bins are selected from their ShuffledBlock"); },
                  [](const Shuffled&) { throw BugError("a shuffle is selected from its ShuffledBlock"); },
                  [](const Disjoint&) { throw BugError("parts are selected from their PartIndex"); }},
       rule);
+}
+
+std::vector<std::uint32_t> draw_bins(const BallsInBins& rule, std::uint64_t count, SecretStream& stream,
+                                     std::uint32_t site, std::uint64_t epoch) {
+  verify(rule.steps >= 1 && rule.steps <= 1ULL << 32, "a number of bins");
+  std::vector<std::uint32_t> bins(count);
+  SecretReader reader(stream, epoch, site);
+  for (std::uint32_t& bin : bins) bin = static_cast<std::uint32_t>(reader.below(rule.steps));
+  return bins;
 }
 
 MicroBatching MicroBatching::plan(std::size_t capacity, std::uint64_t largest_block, double share) {

@@ -38,6 +38,12 @@ struct CyclicPoisson {
   std::uint64_t groups = 1;  ///< >= 1
   double rate = 0;           ///< in (0, 1]
 };
+/// Balls in bins: every record takes part in one of the `steps` steps of an epoch. Which one is uniform, drawn anew
+/// for every epoch and independently of all other records (secret bits, as of Poisson). Step t is in epoch
+/// t / steps.
+struct BallsInBins {
+  std::uint64_t steps = 1;  ///< 1..2^32
+};
 /// Public: a shuffle of the positions (shuffle_slots), cut into runs of `leaves` consecutive batches, the first of
 /// a run of size `first` and the others of size `batch`. `runs` runs are a pass, which uses a record once at most;
 /// further passes repeat it, or draw a shuffle of their own. Positions behind the last run are not used.
@@ -75,7 +81,7 @@ struct Disjoint {
   std::uint64_t begin(std::size_t p) const;          ///< its first slot; begin(parts.size()): slots used in all
 };
 using SamplingRule =
-    std::variant<Poisson, WithoutReplacement, FullBatch, Cyclic, CyclicPoisson, Shuffled, Disjoint>;
+    std::variant<Poisson, WithoutReplacement, FullBatch, Cyclic, CyclicPoisson, BallsInBins, Shuffled, Disjoint>;
 
 std::string describe(const SamplingRule& rule);
 /// Expected batch size (a public constant, the normaliser of means); of Disjoint the mean over the releases.
@@ -99,7 +105,12 @@ SamplingRule stratified(const SamplingRule& rule, const BlockLayout& layout);
 void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream,
             std::uint32_t site, std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out);
 
-/// The records of one block in the order of a shuffle.
+/// The step of its epoch in which each of a block's `count` records takes part. `stream` and `site` as for
+/// select().
+std::vector<std::uint32_t> draw_bins(const BallsInBins& rule, std::uint64_t count, SecretStream& stream,
+                                     std::uint32_t site, std::uint64_t epoch);
+
+/// The records of one block in the order of a shuffle, or of their bins.
 class ShuffledBlock {
  public:
   /// `slots`: the slot of every record of the dataset (shuffle_slots).

@@ -24,7 +24,8 @@ struct DpSgdSettings final : MethodSettings {
     options.add("batch", batch, "expected batch size (the public normaliser of the mean)", Range::at_least(1))
         .add("epochs", epochs, "passes over the data (expected); or give method.steps", Range::positive())
         .add("steps", steps, "number of steps (0: from method.epochs)", Range::closed(0, most_steps))
-        .add("sampling", sampling, "which records take part in a step", {"poisson", "wor", "full", "cyclic"});
+        .add("sampling", sampling, "which records take part in a step",
+             {"poisson", "balls_in_bins", "wor", "full", "cyclic"});
     clip.declare(options);
     options.add("seed", seed, "public seed of the start point", Range::at_least(0));
     optimizer.declare(options);

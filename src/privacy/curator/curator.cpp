@@ -168,6 +168,7 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
     for (std::size_t i = 0; i < s.shuffled.size(); ++i)
       s.shuffled[i].select(rule->begin(t), rule->end(t), s.selected[i], s.slots[i]);
   }
+  if (std::holds_alternative<BallsInBins>(s.query.sampling)) s.take_bin(shard_, selection_, t);
   const bool disjoint = !s.query.parts.empty();
   if (disjoint) s.take_part(shard_, t);
   for (std::size_t i = 0; i < shard_.blocks.size() && s.shuffled.empty() && !disjoint; ++i) {

@@ -38,7 +38,8 @@ struct Shift {
 };
 
 /// Of sums over batches. A record takes part in one step of every round of a cyclic rule and of every pass of a
-/// shuffled one, so a round is one Gaussian event, charged when it begins; disjoint parts are one in all (parallel
+/// shuffled one, so a round is one Gaussian event, charged when it begins, and so is an epoch of balls in bins, by
+/// an event of its own; disjoint parts are one in all (parallel
 /// composition), charged when the run begins.
 Events events_of_sums(const Query& query, std::uint64_t first, std::uint64_t last);
 /// The clip, what follows from it, and the noise of a mean.
@@ -160,7 +161,8 @@ struct LastIterateRun {
 
   static constexpr bool bounds_persons = true;
   static bool takes(const SamplingRule& rule) {
-    return !std::holds_alternative<Disjoint>(rule) && !std::holds_alternative<CyclicPoisson>(rule);
+    return !std::holds_alternative<Disjoint>(rule) && !std::holds_alternative<CyclicPoisson>(rule) &&
+           !std::holds_alternative<BallsInBins>(rule);
   }
   void declare(Query& query) const;
   Events events(const Query& query, std::uint64_t first, std::uint64_t last) const;

@@ -22,8 +22,9 @@ std::uint64_t steps_of(const Query& query) {
 std::vector<LedgerEntry> planned_lines(const Query& query, std::uint64_t first, std::uint64_t last) {
   const std::uint64_t begin = query.releases_before(first), end = query.releases_before(last);
   // A run of which the last iterate is released, or whose samples go round groups, is one line, which has the run's
-  // own steps; so are disjoint parts.
-  const bool own_steps = query.as<LastIterateRun>() || std::holds_alternative<CyclicPoisson>(query.sampling);
+  // own steps; so are disjoint parts. Epochs of balls in bins have steps of their own, too.
+  const bool own_steps = query.as<LastIterateRun>() || std::holds_alternative<CyclicPoisson>(query.sampling) ||
+                         std::holds_alternative<BallsInBins>(query.sampling);
   const std::string steps =
       own_steps ? "" : fmt::format(R"("steps":[{},{}],)", begin, (query.parts.empty() ? end : query.steps) - 1);
   std::vector<LedgerEntry> lines;

@@ -42,8 +42,8 @@ struct Curator::QueryState {
   AlignedVector<float> released;                     // values, then the stop flag
   std::vector<double> exact;                         // the same of an exact query, without the flag
   std::uint64_t drawn = 0, summed = 0, next = 0;     // steps + 1 of the last draw and sum; next step to release
-  std::vector<ShuffledBlock> shuffled;               // for each own block, if the rule is Shuffled
-  std::uint64_t shuffled_for = 0;                    // pass
+  std::vector<ShuffledBlock> shuffled;               // for each own block, if the rule is Shuffled or BallsInBins
+  std::uint64_t shuffled_for = 0;                    // pass or epoch
   std::unique_ptr<PartIndex> places;                 // if the rule is Disjoint
   std::size_t part = no_part;                        // to which selected, slots, sum and batching belong
   std::size_t micro_batch_rows;
@@ -114,6 +114,22 @@ struct Curator::QueryState {
     for (std::size_t i = 0; i < shard.blocks.size() && !phase; ++i)
       places->select(i, p, 0, size, selected[i], slots[i]);
     part = p;
+  }
+
+  /// Of BallsInBins the records of step t: once for each epoch they are sorted by their bins.
+  void take_bin(const Shard& shard, std::vector<SecretStream>& keys, std::uint64_t t) {
+    const auto& rule = std::get<BallsInBins>(query.sampling);
+    const std::uint64_t epoch = t / rule.steps, bin = t % rule.steps;
+    if (epoch != shuffled_for) shuffled.clear();
+    shuffled_for = epoch;
+    for (std::size_t i = 0; i < shard.blocks.size(); ++i) {
+      if (i == shuffled.size()) {
+        const std::uint64_t count = shard.blocks[i].records.units();
+        shuffled.emplace_back(draw_bins(rule, count, keys[i], query.query_index, epoch), 0, count);
+      }
+      shuffled[i].select(bin, bin + 1, selected[i], slots[i]);
+      slots[i].clear();  // a batch has no order
+    }
   }
 
   /// The order of a pass, if the rule has one.

@@ -186,6 +186,44 @@ TEST(CyclicPoisson, DrawsOneGroupAfterTheOther) {
   EXPECT_DOUBLE_EQ(expected_batch(CyclicPoisson{7, q}, n), n * q / 7);
 }
 
+// Every record is in one step of an epoch, each step with the same chance, whatever the other records and epochs
+// have. Trap: one order for all epochs, or one count for all steps.
+TEST(BallsInBins, EveryRecordIsInOneStepOfAnEpochAndAnyPairInOneByChance) {
+  constexpr std::uint64_t count = 40, steps = 7, epochs = 4000;
+  SecretStream stream(SecretKey::from_seed(5));
+  std::vector<double> first(count, 0);
+  std::vector<std::uint32_t> rows, slots, before(count, 0);
+  double together = 0, again = 0, size_square = 0;
+  for (std::uint64_t e = 0; e < epochs; ++e) {
+    const std::vector<std::uint32_t> bins = draw_bins({steps}, count, stream, /*site=*/3, e);
+    EXPECT_EQ(bins, draw_bins({steps}, count, stream, 3, e)) << "the key and the epoch say all";
+    ShuffledBlock block(bins, 0, count);
+    std::vector<int> times(count, 0);
+    for (std::uint32_t t = 0; t < steps; ++t) {
+      block.select(t, t + 1, rows, slots);
+      EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
+      for (const std::uint32_t i : rows) {
+        ++times[i];
+        ASSERT_EQ(bins[i], t);
+        if (t == 0) ++first[i];
+      }
+      if (t == 0) size_square += std::pow(static_cast<double>(rows.size()) - count / 7.0, 2);
+    }
+    EXPECT_EQ(times, std::vector<int>(count, 1));
+    for (std::size_t i = 1; i < count; ++i) together += bins[i] == bins[i - 1];
+    for (std::size_t i = 0; i < count; ++i) again += bins[i] == before[i];
+    before = bins;
+  }
+  constexpr double p = 1.0 / steps, n = epochs, m = count;
+  for (const double c : first) EXPECT_NEAR(c, n * p, 5 * std::sqrt(n * p * (1 - p)));
+  EXPECT_NEAR(together, n * (m - 1) * p, 5 * std::sqrt(n * m * p));
+  EXPECT_NEAR(again, n * m * p, 5 * std::sqrt(n * m * p));
+  const double variance = m * p * (1 - p);
+  EXPECT_NEAR(size_square / n, variance, 5 * variance * std::sqrt(2 / n)) << "sizes are binomial";
+  EXPECT_EQ(largest_batch(BallsInBins{steps}, count), count);
+  EXPECT_DOUBLE_EQ(expected_batch(BallsInBins{steps}, count), count / 7.0);
+}
+
 std::vector<std::vector<std::uint32_t>> batches(const MicroBatching& batching, const Records& records,
                                                 const std::vector<std::uint32_t>& rows) {
   std::vector<std::vector<std::uint32_t>> out;

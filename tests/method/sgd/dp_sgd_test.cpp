@@ -82,10 +82,24 @@ TEST(DpSgd, FullBatchesAreAllRecords) {
   const Trial full = trial("dp-sgd", {{"sampling", "full"}, {"batch", "301"}, {"steps", "2"}}, 1.0);
   EXPECT_TRUE(std::holds_alternative<FullBatch>(full.queries[0].sampling));
   EXPECT_EQ(full.derived("B"), 300);
-  for (const char* sampling : {"poisson", "wor", "cyclic"}) {
+  for (const char* sampling : {"poisson", "balls_in_bins", "wor", "cyclic"}) {
     const Trial all = trial("dp-sgd", {{"sampling", sampling}, {"batch", "300"}, {"steps", "2"}}, 1.0);
     EXPECT_TRUE(std::holds_alternative<FullBatch>(all.queries[0].sampling)) << sampling;
   }
+}
+
+// Epochs of balls in bins are charged as they begin, as far as a run goes: seven steps of three are three epochs.
+TEST(DpSgd, BallsInBinsAreOneEventAnEpoch) {
+  const Trial run = trial("dp-sgd", {{"sampling", "balls_in_bins"}, {"batch", "101"}, {"steps", "7"}}, 1.5);
+  const Query& gradient = run.queries[0];
+  EXPECT_EQ(std::get<BallsInBins>(gradient.sampling).steps, 3U);
+  EXPECT_EQ(run.derived("B"), 100);
+  const Mechanism epoch = RandomAllocationGaussian{3, 1, 1.5};
+  EXPECT_EQ(gradient.events(0, 7), (std::vector<Event>{{epoch, 3}}));
+  EXPECT_EQ(gradient.events(1, 6), (std::vector<Event>{{epoch, 1}})) << "of the steps 1 to 5 one begins an epoch";
+  EXPECT_TRUE(gradient.events(4, 6).empty());
+  EXPECT_EQ(trial("dp-sgd", {{"sampling", "balls_in_bins"}, {"batch", "101"}, {"epochs", "4"}}, 1).queries[0].steps,
+            12U);
 }
 
 // A count that no integer holds is refused, not wrapped.

@@ -84,6 +84,7 @@ std::vector<Case> cases() {
     all.push_back(with(short_run("dp-ftrl"), {"method.passes=3", "method.participation=continue",
                                               fmt::format("method.strategy={}", strategy)}));
   all.push_back(with(short_run("dp-ftrl"), {"method.passes=3", "method.strategy=normalized_blt"}));
+  all.push_back(with(short_run("dp-sgd"), {"method.sampling=balls_in_bins"}));
   all.push_back(with(short_run("dp-ftrl"), {"method.sampling=cyclic_poisson", "method.strategy=banded_blt",
                                             "method.groups=3", "method.passes=3"}));
   for (const char* name : {"dp-sgd", "dp-ftrl"})

@@ -98,6 +98,15 @@ TEST_F(Invariance, EveryBandOnCyclicSamples) {
   }
 }
 
+// Secret steps of records, in whose epochs ranks draw for their own blocks alone.
+TEST_F(Invariance, BallsInBins) {
+  Settings settings = needs("logistic", Storage::dense_f32);
+  for (const auto& option : options_of("dp-sgd", "logistic")) settings.push_back(option);
+  settings.insert(settings.end(),
+                  {"method.name=dp-sgd", "objective.name=logistic", "method.sampling=balls_in_bins"});
+  expect_same_at_all_sizes(settings, "balls in bins");
+}
+
 // Iterates that stay hidden: every way to draw batches, noise along and across the directions, released or not.
 TEST_F(Invariance, EveryHiddenRun) {
   for (const auto& more : {Settings{"method.sampling=full"},

@@ -73,6 +73,8 @@ Events events_of_sums(const Query& q, std::uint64_t first, std::uint64_t last) {
     return {
         {discrete ? Mechanism{WorDiscreteGaussian{among, most, z}} : WorGaussian{among, most, z}, last - first}};
   }
+  if (const auto* rule = std::get_if<BallsInBins>(&q.sampling))
+    return events_of_rounds(RandomAllocationGaussian{rule->steps, 1, z}, rule->steps, first, last);
   std::uint64_t round = 1;
   if (const auto* rule = std::get_if<Cyclic>(&q.sampling)) round = rule->parts;
   if (const auto* rule = std::get_if<Shuffled>(&q.sampling)) round = rule->steps_per_pass();
@@ -95,7 +97,22 @@ std::vector<std::string> describe_sum(const Query& q) {
                                         q.noise_std / expected_batch(q.sampling, q.records))};
 }
 
+namespace {
+
+// What the event of balls in bins takes for granted.
+void check_bins(const Query& q) {
+  if (!std::holds_alternative<BallsInBins>(q.sampling)) return;
+  check_gaussian(q, "method.sampling = balls_in_bins");
+  if (q.slots_of_unit > 1)
+    throw PrivacyError(
+        "data.person_sampling = records: a person's records would be in several steps of an epoch of method.sampling "
+        "= balls_in_bins, which has no analysis, allowed: persons");
+}
+
+}  // namespace
+
 void Sum::declare(Query& q) const {
+  check_bins(q);
   verify(smallest_scale > 0 && smallest_scale <= 1, "a clip is scaled down");
   check_votes(q);
   declare_sum(q);
@@ -120,6 +137,7 @@ std::vector<std::string> Sum::describe(const Query& q) const {
 }
 
 void ExactSum::declare(Query& q) const {
+  check_bins(q);
   q.exact = true;
   if (!one_hot) return declare_sum(q);
   verify(q.bound.clip == 1, "unit vectors have the bound 1");
