@@ -180,6 +180,12 @@ void write_lines(const std::string& path, const std::function<bool(std::string& 
   out.close();
 }
 
+void write_by_library(const std::string& path, const std::function<void(const std::string& path)>& write) {
+  OutputFile out(path);
+  write(out.temporary());
+  out.close();
+}
+
 void write_records(const std::string& path, std::string_view format, const Records& records) {
   const auto* const writer = std::ranges::find(writers, format, &Writer::format);
   verify(writer != std::end(writers), "records are written as libsvm, csv, hdf5, native or mapped");

@@ -23,6 +23,10 @@ bool names_hdf5(const std::string& path);
 /// name until it is complete. Local. Throws DataError if it cannot be written.
 void write_lines(const std::string& path, const std::function<bool(std::string& text)>& next);
 
+/// Has write(path) write the file output_target(path) under a temporary name, which exists. Local. Throws DataError
+/// if it cannot be written.
+void write_by_library(const std::string& path, const std::function<void(const std::string& path)>& write);
+
 /// Writes records to output_target(path), under a temporary name until it is complete. Features and labels are
 /// written such that they read back to the same bits; norms, bias and row_scale are not (they come from the config
 /// that loads the file). `format` is libsvm (indices from 1), csv (header `label,x1,...`), hdf5 (see write_hdf5) or

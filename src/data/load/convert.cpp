@@ -6,6 +6,7 @@
 #include "core/errors.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/formats/write.hpp"
+#include "data/load/convert_table.hpp"
 #include "data/load/load.hpp"
 #include "data/load/read_columns.hpp"
 #include "data/records/text.hpp"
@@ -16,6 +17,11 @@ namespace dpmpi {
 void ConvertOptions::declare(Options& options) {
   options.add("input", input, "File to convert; an IDX or NumPy pair is written images,labels");
   options.add("output", output, "File to write: HDF5 if its name ends in .h5 or .hdf5, else the native format");
+  options.add(
+      "as", as,
+      "features: numbers, as a training has them. table: every column of a table as a dataset of its own, with its "
+      "words and gaps, for data.columns (HDF5)",
+      {"features", "table"});
   options.add("episode_column", episode_column,
               "Feature (from 1) that names the episode of a transition: a record becomes an episode; 0: none",
               Range::non_negative());
@@ -50,6 +56,21 @@ std::string_view format_of(const DataOptions& data, const std::string& output, b
   return "mapped";
 }
 
+/// What has no place beside finished features and labels.
+void refuse_other_columns(const DataOptions& data, std::vector<std::string>& problems) {
+  if (data.by_person())
+    problems.emplace_back(
+        "convert writes records and forgets whose they are: train on the table itself, write its columns as they are "
+        "(--as table), or leave out data.person for a promise per record");
+  if (!data.columns_file) return;
+  for (const ColumnRule& column : data.columns_file->columns)
+    if (is_factor(column.kind))
+      problems.push_back(fmt::format(
+          "convert writes features and labels: column {} ({}) is of kind {}, which is neither: train on the table "
+          "itself, write its columns as they are (--as table), or leave the column out (kind ignore)",
+          show(column.name), data.columns_file->place(column), column_kind_name(column.kind)));
+}
+
 }  // namespace
 
 std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
@@ -63,18 +84,13 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   std::vector<std::string> problems;
   read_columns(data, problems);
   data.validate(problems);
-  if (data.by_person())
-    problems.emplace_back(
-        "convert writes records and forgets whose they are: train on the table itself, or leave out data.person for "
-        "a promise per record");
-  if (data.columns_file)
-    for (const ColumnRule& column : data.columns_file->columns)
-      if (is_factor(column.kind))
-        problems.push_back(fmt::format(
-            "convert writes features and labels: column {} ({}) is of kind {}, which no other format holds: train on "
-            "the table itself, or leave the column out (kind ignore)",
-            show(column.name), data.columns_file->place(column), column_kind_name(column.kind)));
+  const bool as_table = options.as == "table";
+  if (as_table && options.episode_column != 0)
+    problems.emplace_back("--as table writes no episodes: leave one of the two out");
+  if (as_table && to_map) problems.emplace_back("--as table writes all columns as they are: leave data.memory out");
+  if (!as_table) refuse_other_columns(data, problems);
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
+  if (as_table) return convert_table(options.input, options.output, data);
   const Dataset input = DataFiles(data).training;
   keep_files(input.paths(), options.output);
   const Communicator alone = Communicator::alone();

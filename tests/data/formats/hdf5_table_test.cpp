@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "data/load/convert.hpp"
 #include "data/load/read_columns.hpp"
 #include "support/binary_files.hpp"
 #include "support/data_files.hpp"
@@ -55,6 +56,77 @@ TEST_F(Hdf5Table, GivesTheBytesOfTheCsvOfTheSameTable) {
     return dataset_digest(Communicator::alone(), load_all(Communicator::alone(), options(file, columns)));
   };
   EXPECT_EQ(digest("a.h5"), digest("a.csv"));
+}
+
+std::string without_persons(std::string columns) {
+  return columns.replace(0, columns.find('\n'), "patient ignore");
+}
+
+TEST_F(Hdf5Table, ATableIsWrittenWithItsWordsGapsAndPersons) {
+  write_hospital_csv(folder_.file("a.csv"));
+  const DataOptions csv = options("a.csv", hospital_columns);
+  const auto digest = [&](const char* file) {
+    return dataset_digest(Communicator::alone(),
+                          load_all(Communicator::alone(), options(file, without_persons(hospital_columns))));
+  };
+  EXPECT_EQ(convert({csv.train, folder_.file("a.h5"), 0, 64, "table"}, csv), 3001U);
+  EXPECT_EQ(digest("a.h5"), digest("a.csv"));
+  EXPECT_EQ(load_one(options("a.h5", hospital_columns)).person_begin, load_one(csv).person_begin);
+  DataOptions no_columns;
+  no_columns.train = csv.train;
+  convert({csv.train, folder_.file("b.h5"), 0, 64, "table"}, no_columns);
+  EXPECT_EQ(digest("b.h5"), digest("a.csv")) << "without the columns file more are texts";
+  const std::string once = read_file(folder_.file("a.h5"));
+  convert({csv.train, folder_.file("a.h5"), 0, 64, "table"}, options("a.csv", hospital_columns));
+  EXPECT_TRUE(read_file(folder_.file("a.h5")) == once);
+}
+
+// 017 is a word, 1,50 and 1,5 are a number, and of two missing words each is the column's own.
+TEST_F(Hdf5Table, WordsThatLookLikeNumbersStayWords) {
+  folder_.write("a.csv", fmt::format("code;share;date;note;empty;y\n017;1,50;03.04.2015;\"{0}; {0}\";;1,0\n"
+                                     "17;-;04.04.2015;b;;0\n;1e3;05.04.2015;\"say \"\"c\"\"\";;1,0\n",
+                                     std::string(40, 'x')));
+  const std::string columns = fmt::format(
+      "code category words=017,17 indicator\nshare number missing=-,\"\" impute=2 indicator\n"
+      "date date format=%d.%m.%Y from=2015-01-01 unit=days\nnote category words=\"{0}; {0}\",b,\"say \"\"c\"\"\"\n"
+      "empty category words=a,b indicator\ny label\n",
+      std::string(40, 'x'));
+  DataOptions csv = options("a.csv", columns);
+  csv.separator = "semicolon", csv.decimal = "comma", csv.header = "yes";
+  convert({csv.train, folder_.file("a.h5"), 0, 64, "table"}, csv);
+  const Records r = load_one(csv);
+  const Rows all = rows(columns);
+  ASSERT_EQ(all.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::vector<float> row(r.row_f32(i), r.row_f32(i) + r.features);
+    row.push_back(r.label[i]);
+    EXPECT_EQ(all[i], row) << i;
+  }
+}
+
+TEST_F(Hdf5Table, WhatIsNoTableIsNotWrittenAsOne) {
+  const auto said = [&](const std::string& text, const std::string& output, DataOptions o = {}) {
+    const std::string input = folder_.write("a.csv", text);
+    return without_path(message_of<Error>([&] {
+                          convert({input, folder_.file(output), 0, 64, "table"}, o);
+                        }),
+                        folder_.file(""));
+  };
+  EXPECT_MENTIONS(said("a,b\n1,2\n", "a.bin"), "--as table writes HDF5: give an output whose name ends in .h5");
+  EXPECT_MENTIONS(said("1,2\n3,4\n", "a.h5"), "there is no line with names: set data.columns");
+  EXPECT_MENTIONS(said("a/b,b\n1,x\n", "a.h5"), "the name of column 1 cannot be that of a dataset");
+  EXPECT_MENTIONS(said("a,b\n1,2\n3\n", "a.h5"), "a.csv: line 3: 1 columns where 2 are expected");
+  const std::string entries = folder_.write("a.svm", "1 1:2\n-1 2:3\n");
+  EXPECT_MENTIONS(message_of<Error>([&] {
+                    convert({entries, folder_.file("a.h5"), 0, 64, "table"}, {});
+                  }),
+                  "is read as libsvm");
+  DataOptions commas;
+  commas.separator = "semicolon", commas.decimal = "comma";
+  EXPECT_MENTIONS(said("a;b\n1;2\n", "a.h5", commas), "--as table needs data.columns");
+  DataOptions dropped;
+  dropped.drop = {"a"};
+  EXPECT_MENTIONS(said("a,b\n1,2\n", "a.h5", dropped), "leave data.drop out");
 }
 
 TEST_F(Hdf5Table, MembersOfATableAreColumnsToo) {
