@@ -10,6 +10,7 @@
 
 #include "run/certify/stated_files.hpp"
 #include "run/certify/verify.hpp"
+#include "run/plan/evaluation_plan.hpp"
 
 namespace dpmpi {
 
@@ -46,6 +47,12 @@ struct VerifiedItems {
 
 /// Of results whose metrics and intervals follow from the counts by other rules than today's.
 inline constexpr const char* of_earlier_rules = "by the rules of an earlier version, which are not known here";
+
+/// The rules by which an evaluation's results were made (EarlierRules); today's, if it says a number that is none.
+inline int rules_of(const nlohmann::json& results) {
+  if (!results.contains("rules")) return EarlierRules::first;
+  return results["rules"] == EarlierRules::of_other_bins ? EarlierRules::of_other_bins : EarlierRules::today;
+}
 
 /// A member that only the run itself can say: it has to be there.
 inline void take(nlohmann::json& expected, const nlohmann::json& stated, const std::string& name) {

@@ -197,13 +197,15 @@ class Verification {
   void plan_as_earlier_versions() {
     DerivedRun today = std::exchange(own_, {});
     if (run_.plan.value.contains("evaluation")) {
-      earlier_bins_.emplace();
-      if (plans_the_same()) return;
+      for (const int rules : {EarlierRules::of_other_bins, EarlierRules::first}) {
+        earlier_rules_.reset(), earlier_rules_.emplace(rules);
+        if (plans_the_same()) return;
+      }
     }
     earlier_.emplace();
     if (plans_the_same()) return;
     earlier_.reset();
-    earlier_bins_.reset();
+    earlier_rules_.reset();
     own_ = std::move(today);
     run_.derived = &own_;
   }
@@ -349,7 +351,7 @@ class Verification {
   std::optional<Checkpoint> checkpoint_;
   DerivedRun own_;
   std::optional<EarlierAccounting> earlier_;  // whose bounds the plan has, and all that follows
-  std::optional<EarlierBins> earlier_bins_;
+  std::optional<EarlierRules> earlier_rules_;
 };
 
 void check_folder(const std::string& run) {

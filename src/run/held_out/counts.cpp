@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "run/evaluate/population.hpp"
@@ -96,6 +97,18 @@ std::vector<double> released(Curator& curator, const Query& query, const Kernel&
   return {values.begin(), values.end()};
 }
 
+/// What lies before each cell and behind the last: halfway between the largest sum up to there and the smallest
+/// from there on, so that noise lets none fall below the one before.
+std::vector<double> rising_sums(std::span<const double> cells) {
+  std::vector<double> sums{0};
+  for (const double count : cells) sums.push_back(sums.back() + count);
+  std::vector<double> rising = sums;
+  std::partial_sum(sums.begin(), sums.end(), rising.begin(), [](double a, double b) { return std::max(a, b); });
+  std::partial_sum(sums.rbegin(), sums.rend(), sums.rbegin(), [](double a, double b) { return std::min(a, b); });
+  for (std::size_t i = 0; i < sums.size(); ++i) rising[i] = 0.5 * (rising[i] + sums[i]);
+  return rising;
+}
+
 /// Cuts the cells first .. last - 1 into `even` bins by what lies before each, and then as often as `halvings` says
 /// the highest of all bins in two.
 void cut_evenly(std::span<const double> before, std::size_t first, std::size_t last, std::size_t even,
@@ -113,16 +126,16 @@ void cut_evenly(std::span<const double> before, std::size_t first, std::size_t l
   }
 }
 
-/// What lies before each cell and behind the last: halfway between the largest sum up to there and the smallest
-/// from there on, so that noise lets none fall below the one before.
-std::vector<double> rising_sums(std::span<const double> cells) {
-  std::vector<double> sums{0};
-  for (const double count : cells) sums.push_back(sums.back() + count);
-  std::vector<double> rising = sums;
-  std::partial_sum(sums.begin(), sums.end(), rising.begin(), [](double a, double b) { return std::max(a, b); });
-  std::partial_sum(sums.rbegin(), sums.rend(), sums.rbegin(), [](double a, double b) { return std::min(a, b); });
-  for (std::size_t i = 0; i < sums.size(); ++i) rising[i] = 0.5 * (rising[i] + sums[i]);
-  return rising;
+/// The cut, behind the first, that fewest records lie between and the score 0, and of these fewest cells. So the
+/// order of cuts stays if it moves there.
+std::vector<std::size_t>::iterator nearest_to_threshold(std::vector<std::size_t>& begins,
+                                                        std::span<const double> before) {
+  constexpr std::size_t middle = CountedScores::cells_of_sign;
+  const auto apart = [&](std::size_t cell) {
+    const auto [from, to] = std::minmax(cell, middle);
+    return std::pair(before[to] - before[from], to - from);
+  };
+  return std::ranges::min_element(begins.begin() + 1, begins.end(), {}, apart);
 }
 
 }  // namespace
@@ -133,19 +146,19 @@ double NoisyCounts::edge(std::size_t i) const {
 
 std::vector<std::size_t> even_bins(std::span<const double> cells, const CountedScores& shape) {
   const std::vector<double> before = rising_sums(cells);
-  const std::size_t even = shape.bins - shape.halvings;
+  const std::size_t even = shape.bins - shape.halvings, middle = CountedScores::cells_of_sign;
+  const double all = before.back() - before.front();
+  const double above = all > 0 ? static_cast<double>(even) * (before.back() - before[middle]) / all : 0.5;
   std::vector<std::size_t> begins;
-  if (!shape.signs) {
-    cut_evenly(before, 0, cells.size(), even, shape.halvings, begins);
+  if (shape.signs && above >= 1) {  // even bins: each side of the threshold is cut by itself
+    const auto below = static_cast<std::size_t>(
+        std::clamp(std::floor(static_cast<double>(even) - above + 0.5), 1.0, static_cast<double>(even - 1)));
+    cut_evenly(before, 0, middle, below, 0, begins);
+    cut_evenly(before, middle, cells.size(), even - below, shape.halvings, begins);
     return begins;
   }
-  const std::size_t middle = CountedScores::cells_of_sign;
-  const double all = before.back() - before.front();
-  const double share = all > 0 ? (before[middle] - before.front()) / all : 0.5;
-  const auto below = static_cast<std::size_t>(
-      std::clamp(std::floor(share * static_cast<double>(even) + 0.5), 1.0, static_cast<double>(even - 1)));
-  cut_evenly(before, 0, middle, below, 0, begins);
-  cut_evenly(before, middle, cells.size(), even - below, shape.halvings, begins);
+  cut_evenly(before, 0, cells.size(), even, shape.halvings, begins);
+  if (shape.signs) *nearest_to_threshold(begins, before) = middle;
   return begins;
 }
 

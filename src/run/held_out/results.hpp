@@ -9,13 +9,9 @@
 
 namespace dpmpi {
 
-/// How metrics and intervals follow from the counts. Files without it are of versions before 2026-11-29, whose
-/// rules are not known here.
-inline constexpr int rules_of_results = 2;
-
 /// evaluation.json: the noisy counts and all that follows from them. Signs: roc, and counts of -1 and +1 by bin;
 /// classes: confusion, and counts of wrong and of right predictions by bin. A metric of which the noise leaves
-/// nothing to say has the value null.
+/// nothing to say has the value null. It says which rules are in force.
 nlohmann::ordered_json results_json(const NoisyCounts& counts, const EvaluationPlan& plan);
 
 /// Adds "test.NAME", "test.NAME.low" and "test.NAME.high" of every metric to a line of metrics.jsonl. `results`: of

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "run/certify/findings.hpp"
 #include "run/held_out/results.hpp"
 
 namespace dpmpi {
@@ -61,6 +62,7 @@ NoisyCounts stated_counts(const nlohmann::json& stated, const EvaluationPlan& pl
 }  // namespace
 
 ResultsAgain results_again(const nlohmann::json& stated, const EvaluationPlan& plan) {
+  const EarlierRules rules(rules_of(stated));
   const auto results = results_json(stated_counts(stated, plan), plan);
   nlohmann::ordered_json line = nlohmann::ordered_json::object();
   add_results(results, line);

@@ -103,10 +103,10 @@ class LookAgain {
     if (header_.budget > 0) terms_.budget = header_.budget;
   }
 
-  // Bins and intervals of earlier versions.
   void take_rules() {
     found_.place = EvaluationPlan::results;
-    if (!read_document(found_.run, found_.place).value.contains("rules")) earlier_.emplace();
+    const int rules = rules_of(read_document(found_.run, found_.place).value);
+    if (rules < EarlierRules::today) earlier_.emplace(rules);
   }
 
   // The last lines are those of the plan, and those before are of looks before.
@@ -145,7 +145,8 @@ class LookAgain {
     found_.place = EvaluationPlan::results;
     const Document stated = read_document(found_.run, found_.place);
     evidence_.results = sha256(stated.text);
-    if (earlier_) return found_.unchecked(found_.place, "all members", of_earlier_rules);
+    if (EarlierRules::in_force() == EarlierRules::first)
+      return found_.unchecked(found_.place, "all members", of_earlier_rules);
     same(found_.place, stated.value, results_again(stated.value, plan_).file, "what the counts there give");
     refuse_other_writing(found_.place, stated);
     found_.good(found_.place, "metrics, intervals and noise made again from its counts");
@@ -166,7 +167,7 @@ class LookAgain {
   }
 
   VerifiedItems found_;
-  std::optional<EarlierBins> earlier_;
+  std::optional<EarlierRules> earlier_;
   Document document_;
   LedgerText ledger_;
   LooksHeader header_;

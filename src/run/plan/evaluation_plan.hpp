@@ -48,16 +48,26 @@ struct CountedScores {
   static double edge(std::size_t cell);
 };
 
-/// While one lives, plans of this thread have the bins of versions before 2026-11-29, for the files that they
-/// wrote.
-class EarlierBins {
+/// How bins follow from public numbers, and metrics and intervals from counts. Files say it by number ("rules"):
+///
+///   none  before 2026-11-29: other bins, and intervals that are not known here
+///   2     other bins, the intervals of today
+///   3     today
+///
+/// While one lives, plans of this thread have the bins of those rules, for the files that were written by them.
+class EarlierRules {
  public:
-  EarlierBins();
-  ~EarlierBins();
-  EarlierBins(const EarlierBins&) = delete;
-  EarlierBins& operator=(const EarlierBins&) = delete;
+  static constexpr int first = 1, of_other_bins = 2, today = 3;
 
-  static bool on();
+  explicit EarlierRules(int rules);
+  ~EarlierRules();
+  EarlierRules(const EarlierRules&) = delete;
+  EarlierRules& operator=(const EarlierRules&) = delete;
+
+  static int in_force();
+
+ private:
+  int before_;
 };
 
 struct EvaluationPlan {

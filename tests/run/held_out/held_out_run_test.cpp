@@ -346,6 +346,24 @@ std::string changed(const std::string& text, const std::string& at, const nlohma
   return document.dump(2) + "\n";
 }
 
+TEST_F(HeldOutRun, IsVerifiedByTheRulesOfItsTime) {
+  const std::vector<std::string> settings{"privacy.epsilon=10", "data.test_share=0.5"};
+  {
+    const EarlierRules earlier(EarlierRules::of_other_bins);
+    train_here(settings);
+  }
+  EXPECT_EQ(file("evaluation.json")["rules"], 2);
+  EXPECT_EQ(file("evaluation.json")["bins"].size(), 16U);
+  EXPECT_EQ(bad(), "");
+  const std::string certificate = run_ + "/certificate.json", certified = dpmpi::read_file(certificate),
+                    forged = changed(dpmpi::read_file(run_ + "/evaluation.json"), "/metrics/auc/low", 0.99);
+  std::ofstream(run_ + "/evaluation.json") << forged;
+  std::ofstream(certificate) << changed(certified, "/evaluation/results_digest", sha256(forged));
+  EXPECT_TRUE(bad().starts_with("evaluation.json")) << bad();
+  train_here(settings);
+  EXPECT_EQ(file("evaluation.json")["bins"].size(), 14U);
+}
+
 // Better numbers over true counts, with all digests made new.
 TEST_F(HeldOutRun, NumbersThatTheCountsDoNotGiveAreFound) {
   for (const bool classes : {false, true}) {

@@ -335,6 +335,24 @@ TEST_F(Look, WithASeedPromisesNothing) {
   EXPECT_EQ(look({.epsilon = 1, .seed = 5}).results, one.results);
 }
 
+TEST_F(Look, IsVerifiedByTheRulesOfItsTime) {
+  std::string folder;
+  {
+    const EarlierRules earlier(EarlierRules::of_other_bins);
+    const dpmpi::Look taken = look({.epsilon = 10});
+    folder = taken.folder;
+    EXPECT_EQ(taken.results["rules"], 2);
+    EXPECT_EQ(taken.results["bins"].size(), 16U);
+  }
+  const std::string text = dpmpi::read_file(folder + "/evaluation.json");
+  EXPECT_EQ(first_bad(verify_look(folder)), "");
+  auto forged = nlohmann::ordered_json::parse(text);
+  forged["rules"] = EarlierRules::today;
+  std::ofstream(folder + "/evaluation.json", std::ios::trunc) << forged.dump(2) << "\n";
+  EXPECT_NE(first_bad(verify_look(folder)), "") << "today's bins are fewer";
+  EXPECT_EQ(look({.epsilon = 10}).results["bins"].size(), 14U);
+}
+
 // What somebody changes who makes all digests fit.
 TEST_F(Look, ForgedNumbersAndLinesAreFound) {
   look({.epsilon = 1, .delta = 1e-5, .budget = 5});
