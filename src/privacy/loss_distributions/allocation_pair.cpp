@@ -255,7 +255,9 @@ DominatingPair allocation_pair(const RandomAllocationGaussian& m) {
   const auto same = [&](const Known& k) { return k.steps == steps && k.z == m.noise_multiplier; };
   if (const auto found = std::ranges::find_if(known, same); found != known.end()) return found->pair;
   if (known.size() == remembered) known.pop_front();
-  return known.emplace_back(steps, m.noise_multiplier, computed_pair(steps, m.noise_multiplier)).pair;
+  DominatingPair pair = computed_pair(steps, m.noise_multiplier);
+  known.push_back({steps, m.noise_multiplier, pair});
+  return pair;
 }
 
 }  // namespace dpmpi
