@@ -311,7 +311,7 @@ TEST_F(AuditFaults, NoiseHidesARecordAndNotAPersonsRecords) {
             fault,
             fmt::format("person = who\nperson_records = 8\nperson_sampling = records\n[method]\n{}\nrate = 0.01\n"
                         "[privacy]\ndelta = 0.1\nnoise_multiplier = 16\n[audit]\nperson_records = {}\n"
-                        "game = {}\nruns = 600\nrepeats = 40\n",
+                        "game = {}\nruns = 200\n",
                         method, records, game),
             "persons.csv"),
         false);
