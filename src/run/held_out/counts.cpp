@@ -147,18 +147,22 @@ double NoisyCounts::edge(std::size_t i) const {
 std::vector<std::size_t> even_bins(std::span<const double> cells, const CountedScores& shape) {
   const std::vector<double> before = rising_sums(cells);
   const std::size_t even = shape.bins - shape.halvings, middle = CountedScores::cells_of_sign;
-  const double all = before.back() - before.front();
-  const double above = all > 0 ? static_cast<double>(even) * (before.back() - before[middle]) / all : 0.5;
   std::vector<std::size_t> begins;
-  if (shape.signs && above >= 1) {  // even bins: each side of the threshold is cut by itself
-    const auto below = static_cast<std::size_t>(
-        std::clamp(std::floor(static_cast<double>(even) - above + 0.5), 1.0, static_cast<double>(even - 1)));
-    cut_evenly(before, 0, middle, below, 0, begins);
-    cut_evenly(before, middle, cells.size(), even - below, shape.halvings, begins);
+  if (!shape.signs) {
+    cut_evenly(before, 0, cells.size(), even, shape.halvings, begins);
     return begins;
   }
-  cut_evenly(before, 0, cells.size(), even, shape.halvings, begins);
-  if (shape.signs) *nearest_to_threshold(begins, before) = middle;
+  const double all = before.back() - before.front();
+  const double above = all > 0 ? static_cast<double>(even) * (before.back() - before[middle]) / all : 0.5;
+  if (above < 1) {  // of the even bins
+    cut_evenly(before, 0, cells.size(), even, shape.halvings, begins);
+    *nearest_to_threshold(begins, before) = middle;
+    return begins;
+  }
+  const auto below = static_cast<std::size_t>(
+      std::clamp(std::floor(static_cast<double>(even) - above + 0.5), 1.0, static_cast<double>(even - 1)));
+  cut_evenly(before, 0, middle, below, 0, begins);
+  cut_evenly(before, middle, cells.size(), even - below, shape.halvings, begins);
   return begins;
 }
 

@@ -225,7 +225,8 @@ TEST_F(PreparationRun, SaysWhichScalesAreGuesses) {
     auto settings = ten;
     if (*eval != 0) settings.emplace_back(eval);
     train_here(settings);
-    for (const json& column : file("preparation.json")["columns"]) EXPECT_EQ(column.value("guessed", false), true);
+    const json prepared = file("preparation.json");
+    for (const json& column : prepared["columns"]) EXPECT_EQ(column.value("guessed", false), true);
     std::istringstream metrics(dpmpi::read_file(run_ + "/metrics.jsonl"));
     std::getline(metrics, line);
     const json found = json::parse(line)["warnings"][0];
