@@ -63,9 +63,10 @@ def private_folder(size: int = 0) -> Iterator[Path]:
         remove_leftovers(seen)
     place = _place_for(size)
     with _ends_in_order():
-        folder = Path(tempfile.mkdtemp(prefix=prefix_of_this_process(), dir=place))
+        folder, owner = Path(tempfile.mkdtemp(prefix=prefix_of_this_process(), dir=place)), os.getpid()
         with last_will('rm -rf -- "$1"', os.path.abspath(folder)):
             try:
                 yield folder
             finally:
-                shutil.rmtree(folder)
+                if os.getpid() == owner:  # and no fork of it
+                    shutil.rmtree(folder)

@@ -10,7 +10,8 @@
 namespace dpmpi {
 
 std::uint64_t steps_of_epochs(double epochs, std::uint64_t records, double batch) {
-  const double steps = std::max(1.0, std::ceil(epochs * static_cast<double>(records) / batch - 1e-9));
+  const double exact = epochs * static_cast<double>(records) / batch;
+  const double steps = std::max(1.0, std::ceil(exact * (1 - 0x1p-50) - 1e-9));  // but for rounding
   if (!(steps <= most_steps))
     throw ConfigError(
         fmt::format("method.epochs = {} is {:.4g} steps of {:.6g} of n = {}, allowed: at most 2^40 steps", epochs,

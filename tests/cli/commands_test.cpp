@@ -156,6 +156,16 @@ TEST_F(Cli, AFileSizeLimitIsAFullDisk) {
       fmt::format("ulimit -f 1; {} generate --output {}/limited.csv --records 5000", test::program(), folder()));
   EXPECT_EQ(outcome.code, 3) << outcome.output;
   EXPECT_TRUE(contains(outcome.output, "limited.csv")) << outcome.output;
+  const std::string whole = folder() + "/whole.csv";
+  ASSERT_EQ(dpmpi(fmt::format("generate --output {} --records 5000", whole)).code, 0);
+  for (const char* as :
+       {"features", "table"}) {  // HDF5's library closes files that it could not, and must not twice
+    const Outcome half =
+        test::run_command(fmt::format("ulimit -f 16; {} convert {} {}/half.h5 --as {} --set data.header=yes",
+                                      test::program(), whole, folder(), as));
+    EXPECT_EQ(half.code, 3) << half.output;
+    EXPECT_TRUE(contains(half.output, "half.h5")) << half.output;
+  }
 }
 
 }  // namespace

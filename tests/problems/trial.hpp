@@ -25,7 +25,7 @@ inline std::unique_ptr<MethodSettings> make_settings(const std::string& name,
     if (entry.name == name) settings = entry.make();
   Options declared("method");
   settings->declare(declared);
-  Settings given;
+  dpmpi::Settings given;
   for (const auto& [key, value] : options) given["method." + key] = {value, "test"};
   std::vector<std::string> problems;
   declared.read(given, problems);

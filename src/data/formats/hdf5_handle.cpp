@@ -3,6 +3,8 @@
 namespace dpmpi {
 
 void keep_hdf5_quiet() {
+  // At the program's end the library would close files again that could not be closed on a full disk, and crash.
+  [[maybe_unused]] static const herr_t once = H5dont_atexit();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   H5PLset_loading_state(0);
 }

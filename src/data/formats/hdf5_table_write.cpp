@@ -10,7 +10,11 @@ namespace dpmpi {
 namespace {
 
 constexpr std::size_t longest_fixed = 64;
-constexpr hsize_t rows_at_once = 16384;  // a chunk
+/// Rows that are kept until they are written, and the rows of a chunk: fewer where a row has many columns.
+hsize_t rows_at_once(std::size_t columns, hsize_t records) {
+  constexpr hsize_t fields = 1 << 21;
+  return std::min<hsize_t>(records, std::clamp<hsize_t>(fields / columns, 64, 16384));
+}
 
 Hdf5Handle type_of(const NewHdf5Column& column, const std::string& path) {
   Hdf5Handle type(H5Tcopy(column.is_text ? H5T_C_S1 : H5T_IEEE_F64LE), H5Tclose, path);
@@ -24,16 +28,16 @@ Hdf5Handle type_of(const NewHdf5Column& column, const std::string& path) {
 /// A column's dataset, and its values in the rows that are not written yet.
 class WrittenColumn {
  public:
-  WrittenColumn(const WrittenHdf5& file, const NewHdf5Column& column, hsize_t records)
+  WrittenColumn(const WrittenHdf5& file, const NewHdf5Column& column, hsize_t records, hsize_t chunk)
       : is_text_(column.is_text),
         bytes_(std::max<std::size_t>(1, column.longest)),
         records_(records),
         type_(type_of(column, file.path())),
-        dataset_(file.create(column.name, type_.id(), {records}, std::min(records, rows_at_once))) {
+        dataset_(file.create(column.name, type_.id(), {records}, chunk)) {
     if (is_text_)
-      texts_.resize(rows_at_once);
+      texts_.resize(chunk);
     else
-      numbers_.resize(rows_at_once);
+      numbers_.resize(chunk);
   }
 
   void put(hsize_t row, std::string_view text) { texts_[row].assign(text); }
@@ -71,8 +75,8 @@ class WrittenColumn {
 class NewHdf5Table::File {
  public:
   File(const std::string& path, const std::vector<NewHdf5Column>& columns, hsize_t records)
-      : path_(path), file_(path_), records_(records) {
-    for (const NewHdf5Column& column : columns) columns_.emplace_back(file_, column, records);
+      : path_(path), file_(path_), records_(records), chunk_(rows_at_once(columns.size(), records)) {
+    for (const NewHdf5Column& column : columns) columns_.emplace_back(file_, column, records, chunk_);
   }
 
   template <class Value>
@@ -81,7 +85,7 @@ class NewHdf5Table::File {
   }
 
   void end_record() {
-    if (++rows_ == rows_at_once) write();
+    if (++rows_ == chunk_) write();
   }
 
   void finish() {
@@ -99,7 +103,7 @@ class NewHdf5Table::File {
 
   std::string path_;
   WrittenHdf5 file_;
-  hsize_t records_, first_ = 0, rows_ = 0;  // rows that are not written yet stand from first_ on
+  hsize_t records_, chunk_, first_ = 0, rows_ = 0;  // rows that are not written yet stand from first_ on
   std::vector<WrittenColumn> columns_;
 };
 

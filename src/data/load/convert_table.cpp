@@ -80,7 +80,9 @@ void check_settings(const std::string& output, const DataOptions& data) {
         fmt::format("{}: --as table writes HDF5: give an output whose name ends in .h5 or .hdf5", output));
   const std::pair<bool, std::string_view> beside[] = {{!data.one_hot.empty(), "data.one_hot"},
                                                       {!data.drop.empty(), "data.drop"},
-                                                      {!data.missing.empty(), "data.missing"}};
+                                                      {!data.missing.empty(), "data.missing"},
+                                                      {!data.datasets.empty(), "data.datasets"},
+                                                      {!data.positive.empty(), "data.positive"}};
   for (const auto& [stands, key] : beside)
     if (stands) throw ConfigError(fmt::format("--as table writes all columns as they are: leave {} out", key));
   if (data.decimal == "comma" && data.columns_file == nullptr)

@@ -79,10 +79,10 @@ bool noise_can_be_kept(const Tree& tree, std::size_t dim) {
 void check_kept_noise(const Tree& tree, std::size_t dim) {
   const double bytes = 8.0 * static_cast<double>(rows_kept(tree)) * static_cast<double>(dim);
   if (!noise_can_be_kept(tree, dim))
-    throw ConfigError(fmt::format(
-        "strategy {} with {} leaves keeps {:.1f} GB of noise at the root for {} coordinates, allowed: {:.0f} GB; "
-        "choose blt, fenwick, full_honaker or banded with a smaller band",
-        name(tree.strategy), tree.leaves, bytes * 1e-9, dim, most_bytes * 1e-9));
+    throw ConfigError(
+        fmt::format("strategy {} with {} leaves keeps {:.1f} GB of noise for {} coordinates, allowed: {:.0f} GB; "
+                    "choose blt, fenwick, full_honaker or banded with a smaller band",
+                    name(tree.strategy), tree.leaves, bytes * 1e-9, dim, most_bytes * 1e-9));
 }
 
 PrefixNoise::PrefixNoise(const Tree& tree, std::size_t dim) : tree_(tree), dim_(dim) {

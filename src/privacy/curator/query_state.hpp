@@ -51,7 +51,7 @@ struct Curator::QueryState {
   std::vector<double> lengths;         // of a micro-batch, where records vote
   static constexpr std::size_t no_part = ~std::size_t{0};
 
-  std::optional<RunningRelease> running;  // of running sums, root only
+  std::optional<RunningRelease> running;  // of running sums, at ranks that draw their noise
   std::optional<PhaseWorkspace> phase;    // of phases
   std::vector<double> selected_run;       // of the best of runs: uniform numbers of the one that was released
   DiskReadAhead read_ahead;               // of mapped rows

@@ -243,7 +243,9 @@ DominatingPair computed_pair(std::uint64_t steps, double z) {
 }  // namespace
 
 DominatingPair allocation_pair(const RandomAllocationGaussian& m) {
-  verify(m.selected == 1 && m.steps > 1 && m.noise_multiplier >= least_allocation_noise, "one step of several");
+  verify(m.selected == 1 && m.steps > 1 && least_allocation_noise <= m.noise_multiplier &&
+             m.noise_multiplier <= most_allocation_noise,
+         "one step of several");
   const std::uint64_t steps = std::min(m.steps, most_allocation_steps);
   struct Known {
     std::uint64_t steps;

@@ -229,12 +229,13 @@ struct Pairs {
     const LossPair drawn = sampled_pair(full, static_cast<double>(m.batch) / static_cast<double>(m.population));
     return {in_worse_order(drawn), true, drawn, true};
   }
+  // Where a secret step is not known to hide anything: the pair of who knows it, and that of the sum of all steps.
   DominatingPair operator()(const RandomAllocationGaussian& m) const {
-    if (adjacency != Adjacency::add_remove)
-      refuse(mechanism, adjacency, "none is proven for a record whose values are replaced in a secret step");
-    if (m.noise_multiplier < least_allocation_noise)
-      refuse(mechanism, adjacency, "noise_multiplier is below 0.3, where a secret step hides little");
-    return allocation_pair(m);
+    if (adjacency == Adjacency::add_remove && least_allocation_noise <= m.noise_multiplier &&
+        m.noise_multiplier <= most_allocation_noise)
+      return allocation_pair(m);
+    const double known = 1 / m.noise_multiplier, summed = known / std::sqrt(static_cast<double>(m.steps));
+    return {gaussian_pair(known), true, gaussian_pair(summed), true};
   }
   DominatingPair operator()(const CyclicPoissonGaussian&) const {
     refuse(mechanism, adjacency, "its rounds have one each");

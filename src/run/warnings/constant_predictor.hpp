@@ -19,10 +19,8 @@ struct ConstantPredictor {
   std::optional<double> accuracy;  ///< the share of the largest class: of objectives that have an accuracy
 
   std::vector<Measure> measures() const;  ///< constant.*
-  /// Where all records have one label: a constant is right then, and no model better.
-  std::optional<Warning> one_class() const;
-  /// Where the model's loss, or with none to compare its AUC or accuracy, is the worse one. None where all records
-  /// have one label.
+  /// Where the model's loss, or with none to compare its AUC or accuracy, is the worse one; or where all records
+  /// have one label: a constant is right then, and no model better.
   std::optional<Warning> warning(const Evaluation& model) const;
 };
 
